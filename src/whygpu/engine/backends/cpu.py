@@ -1,0 +1,54 @@
+"""The CPU: NumPy's BLAS for portable products, Numba kernels for the fast paths."""
+
+import contextlib
+import functools
+from typing import Any
+
+import array_api_compat.numpy
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from whygpu.engine.threads import available_threads
+
+__all__ = ["CpuBackend", "blas_threads"]
+
+
+class CpuBackend:
+    """NumPy arrays; ``threads`` bounds both BLAS and the kernels."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.name = "cpu"
+        self.xp: Any = array_api_compat.numpy
+        self.device: Any = "cpu"
+        self.fast = True
+        self.threads = threads or available_threads()
+
+    def asarray(self, values: Any, dtype: str = "float32") -> Any:
+        """A NumPy array; no copy where none is needed."""
+        return np.asarray(values, dtype=dtype)
+
+    def to_numpy(self, array: Any) -> Any:
+        """The array itself."""
+        return np.asarray(array)
+
+    def matmul(self, a: Any, b: Any) -> Any:
+        """BLAS."""
+        return np.matmul(a, b)
+
+    def synchronize(self) -> None:
+        """Nothing is ever pending."""
+
+    def active(self) -> contextlib.AbstractContextManager[object]:
+        """BLAS uses this backend's number of threads."""
+        return blas_threads(self.threads)
+
+
+def blas_threads(count: int) -> contextlib.AbstractContextManager[object]:
+    """Limit BLAS to ``count`` threads inside the ``with`` block."""
+    limiter: contextlib.AbstractContextManager[object] = _controller().limit(limits=count, user_api="blas")
+    return limiter
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # finds the loaded BLAS libraries: milliseconds, so once

@@ -1,0 +1,55 @@
+"""Files appear whole or not at all."""
+
+import contextlib
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from whygpu.engine.errors import UserError
+
+__all__ = ["explain_os_error", "write_whole"]
+
+
+@contextlib.contextmanager
+def write_whole(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; on success it is renamed to ``path``, else it is removed.
+
+    Raises
+    ------
+    UserError
+        When the folder cannot be written or the disk is full.
+    """
+    path = Path(path)
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes private files; a result is an ordinary one
+        temporary.replace(path)
+    except OSError as error:
+        raise explain_os_error(error, path) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def explain_os_error(error: OSError, path: Path) -> UserError:
+    """Turn an operating system's error about ``path`` into a line for a person."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return UserError(f"{path}: the disk is full; free some space or write elsewhere")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return UserError(f"{path}: cannot be written here; name a folder that you may write to")
+    if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
+        return UserError(f"{path}: a file stands where a folder is needed, or the other way round")
+    return UserError(f"{path}: {error.strerror or error}")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

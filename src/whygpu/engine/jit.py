@@ -1,0 +1,58 @@
+"""How kernels are compiled: Numba, without the GIL, strict arithmetic, cached on disk.
+
+The cache folder carries a hash of all kernel sources and of the compiler's versions, since Numba
+itself does not notice an edited function in another file. Where no cache can be written, a temporary
+folder serves.
+"""
+
+import functools
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import platformdirs
+
+__all__ = ["cache_folder", "inlined", "kernel"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """The folder of this version's compiled kernels, created and writable."""
+    package = Path(__file__).parents[1]
+    sources = sorted([*package.rglob("fast/*.py"), *(package / "engine").glob("*.py")])
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(source.relative_to(package).as_posix().encode() + source.read_bytes())
+    for distribution in ("numba", "llvmlite", "numpy"):
+        digest.update(version(distribution).encode())
+    folder = Path(platformdirs.user_cache_dir("whygpu")) / "kernels" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="whygpu-kernels-"))
+
+
+numba.config.CACHE_DIR = os.fspath(cache_folder())  # type: ignore[attr-defined]  # before the first decoration
+
+_options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+def kernel(function: F) -> F:
+    """Compile a function that works on a band of the data; runs without the GIL."""
+    compiled: F = numba.njit(**_options)(function)
+    return compiled
+
+
+def inlined(function: F) -> F:
+    """Compile a helper into each kernel that calls it."""
+    compiled: F = numba.njit(**_options, forceinline=True)(function)
+    return compiled
