@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-import platformdirs
+
+from whygpu.engine.cache import cache_dir
 
 __all__ = ["cache_folder", "inlined", "kernel"]
 
@@ -32,7 +33,7 @@ def cache_folder() -> Path:
         digest.update(source.relative_to(package).as_posix().encode() + source.read_bytes())
     for distribution in ("numba", "llvmlite", "numpy"):
         digest.update(version(distribution).encode())
-    folder = Path(platformdirs.user_cache_dir("whygpu")) / "kernels" / digest.hexdigest()[:16]
+    folder = cache_dir() / "kernels" / digest.hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
