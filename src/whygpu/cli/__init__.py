@@ -1,1 +1,1 @@
-"""(being built)"""
+"""The command line: one small file a command."""

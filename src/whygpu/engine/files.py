@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whygpu.engine.errors import UserError
 
-__all__ = ["explain_os_error", "write_whole"]
+__all__ = ["check_folder", "explain_os_error", "write_whole"]
 
 
 @contextlib.contextmanager
@@ -36,6 +36,23 @@ def write_whole(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def check_folder(path: Path) -> None:
+    """Make sure, before long work, that files can be written into ``path`` (which may not exist yet).
+
+    Raises
+    ------
+    UserError
+        Where they cannot.
+    """
+    path = Path(path)
+    existing = next((place for place in (path, *path.absolute().parents) if place.exists()), Path("/"))
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return
+    except OSError as error:
+        raise explain_os_error(error, path) from error
 
 
 def explain_os_error(error: OSError, path: Path) -> UserError:

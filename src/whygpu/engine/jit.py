@@ -44,7 +44,7 @@ def cache_folder() -> Path:
 
 numba.config.CACHE_DIR = os.fspath(cache_folder())  # type: ignore[attr-defined]  # before the first decoration
 
-_options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+_options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
 
 
 def kernel(function: F) -> F:

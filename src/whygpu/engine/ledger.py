@@ -21,7 +21,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Entry", "Ledger", "Product", "Row", "Scope", "ledger", "listening", "other", "report", "scope"]
+__all__ = [
+    "Entry",
+    "Ledger",
+    "Product",
+    "Row",
+    "Scope",
+    "ledger",
+    "listening",
+    "other",
+    "report",
+    "report_other",
+    "scope",
+]
 
 
 class Scope(NamedTuple):
@@ -307,6 +319,14 @@ def report(
         product = Product(SCOPE.get(), name, batch, m, n, k, dtype, size)
         for listener in listeners:
             listener.add_product(product, seconds, count)
+
+
+def report_other(name: str, *, flop: int, size: int, seconds: float) -> None:
+    """Report work of a fused kernel that is not a product; ``other`` is for code that can be timed alone."""
+    listeners = LISTENERS.get()
+    if listeners:
+        for listener in listeners:
+            listener.add_other(SCOPE.get(), name, flop, size, seconds)
 
 
 class _Timed:

@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from whygpu.engine.jit import inlined
 
-__all__ = ["wait"]
+__all__ = ["claim", "wait"]
 
 SPINS = 4096
 """Looks at the barrier before a thread gives its core away: about 5 microseconds."""
@@ -85,3 +85,9 @@ def wait(barrier, size):
         spins += 1
         if spins > SPINS:
             _yield_core()
+
+
+@inlined
+def claim(counter, place):
+    """Take the next number of ``counter[place]`` (int64); no two threads get the same one."""
+    return _atomic_add(counter, place, 1)

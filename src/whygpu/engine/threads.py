@@ -13,8 +13,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import numpy as np
-
 __all__ = ["Team", "available_threads", "team"]
 
 
@@ -50,6 +48,8 @@ class Team:
     """
 
     def __init__(self, size: int) -> None:
+        import numpy as np  # here, so that asking for help does not load it
+
         self.size = size
         self._lock = threading.Lock()
         self._barrier = np.zeros(16, np.int64)  # count and generation, on a cache line of their own

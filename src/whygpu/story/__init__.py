@@ -1,1 +1,1 @@
-"""(being built)"""
+"""The chapters: the main job's steps, their results, and every sentence in two languages."""

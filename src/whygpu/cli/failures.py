@@ -1,0 +1,53 @@
+"""How a command ends badly: one line on stderr and an exit code, never a traceback."""
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+from whygpu.engine.errors import UserError
+
+__all__ = ["one_clear_line"]
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+@contextlib.contextmanager
+def one_clear_line() -> Iterator[None]:
+    """Turn what can go wrong into a line and an exit code (2; 130 for Ctrl-C)."""
+    try:
+        yield
+    except UserError as error:
+        _stop(str(error))
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.UsageError as error:
+        where = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
+        _stop(f"{error.format_message().rstrip('.')}{where}")
+    except click.ClickException as error:
+        _stop(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        print("\nwhygpu: stopped", file=sys.stderr)  # noqa: T201
+        sys.exit(INTERRUPTED)
+    except MemoryError as error:
+        detail = f" ({error})" if str(error) else ""
+        _stop(f"out of memory{detail}; try --quick, a smaller --size or a smaller model")
+    except BrokenPipeError:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or Python complains once more at exit
+        sys.exit(0)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            _stop(f"{error.filename or 'output'}: the disk is full; free some space or write elsewhere")
+        raise
+
+
+def _stop(message: str) -> None:
+    line = " ".join(message.split())
+    print(f"whygpu: {line}", file=sys.stderr)  # noqa: T201
+    sys.exit(BAD_INPUT)

@@ -1,0 +1,160 @@
+"""The main job: measure, experiment, draw, think, account for both, and look elsewhere."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
+
+from whygpu import __version__, draw, engine, measure, predict
+from whygpu.engine import Backend, Ledger
+from whygpu.measure import experiments
+from whygpu.measure.roof import Roofline
+from whygpu.story.accounts import account
+from whygpu.story.drawing import SIZE, Pictures, draw_scenes
+from whygpu.story.results import LedgerResult, Results, Thinking
+from whygpu.story.thinking import QUESTION, answer, load_model
+
+__all__ = ["Options", "Outcome", "Watcher", "run"]
+
+TOKENS, QUICK_TOKENS = 64, 32
+
+T = TypeVar("T")
+
+
+class Watcher(Protocol):
+    """Who looks on while the main job runs."""
+
+    def working(self, key: str, /, **values: object) -> contextlib.AbstractContextManager[None]:
+        """A step begins; it ends with the ``with`` block."""
+
+    def progress(self, key: str, fraction: float | None = None, /, **values: object) -> None:
+        """The step goes on."""
+
+    def result(self, step: str, value: Any) -> None:
+        """A step's result is there."""
+
+    def token(self, text: str) -> None:
+        """The model said something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to run and how."""
+
+    quick: bool = False
+    draw: bool = True
+    think: bool = True
+    device: str = "cpu"
+    threads: int | None = None
+    model: str | None = None
+    force: bool = False
+    """Measure the roofline again, whatever is cached."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The results and the pictures that belong to them."""
+
+    results: Results
+    images: dict[str, bytes] = field(default_factory=dict)
+
+
+def run(options: Options, watcher: Watcher) -> Outcome:
+    """Run all steps in order; each result is told to the watcher as soon as it is there."""
+    backend = engine.backend(options.device, threads=options.threads)
+    seconds: dict[str, float] = {}
+    pictures = Pictures([], {}, {})
+    thinking: Thinking | None = None
+    ledger = Ledger()
+    tokens = 0
+
+    with _step("machine", seconds, watcher):
+        roofline = measure.roofline(
+            force=options.force, quick=options.quick, threads=options.threads, progress=watcher.progress
+        )
+    watcher.result("machine", roofline)
+    first = _experiment(1, experiments.experiment_1, options, seconds, watcher)
+    second = _experiment(2, experiments.experiment_2, options, seconds, watcher)
+    third = _experiment(3, experiments.experiment_3, options, seconds, watcher)
+    with engine.using(backend):
+        if options.draw:
+            with _step("draw", seconds, watcher):
+                pictures = draw_scenes(backend, quick=options.quick, progress=watcher.progress)
+                ledger.merge(_listen_to_drawing(pictures, backend))
+            watcher.result("draw", pictures.drawings)
+        if options.think:
+            thinking, heard = _think(options, backend, roofline, seconds, watcher)
+            ledger.merge(heard)
+            tokens = thinking.generated_tokens
+            watcher.result("think", thinking)
+    accounts: LedgerResult | None = None
+    if options.draw or options.think:
+        accounts = account(ledger, frames=len(pictures.scenes), tokens=tokens)
+        watcher.result("engine", accounts)
+    elsewhere = predict.elsewhere(roofline.as_machine())
+    watcher.result("elsewhere", elsewhere)
+
+    results = Results(
+        whygpu=__version__,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        quick=options.quick,
+        device=backend.name,
+        threads=backend.threads,
+        roofline=roofline,
+        experiment_1=first,
+        experiment_2=second,
+        experiment_3=third,
+        drawings=pictures.drawings,
+        thinking=thinking,
+        ledger=accounts,
+        elsewhere=elsewhere,
+        seconds=seconds,
+    )
+    return Outcome(results, pictures.images)
+
+
+@contextlib.contextmanager
+def _step(name: str, seconds: dict[str, float], watcher: Watcher, **values: object) -> Iterator[None]:
+    started = perf_counter()
+    with watcher.working(f"step.{name}", **values):
+        yield
+    seconds["_".join([name, *map(str, values.values())])] = perf_counter() - started
+
+
+def _experiment(
+    number: int, experiment: Callable[..., T], options: Options, seconds: dict[str, float], watcher: Watcher
+) -> T:
+    with _step("experiment", seconds, watcher, number=number):
+        result = experiment(quick=options.quick, progress=watcher.progress)
+    watcher.result(f"experiment_{number}", result)
+    return result
+
+
+def _listen_to_drawing(pictures: Pictures, backend: Backend) -> Ledger:
+    """One frame of each scene, by the best path, under a ledger of its own."""
+    with engine.ledger() as ledger:
+        for scene in pictures.scenes.values():
+            draw.render(scene, size=SIZE, backend=backend)
+    return ledger
+
+
+def _think(
+    options: Options, backend: Backend, roofline: Roofline, seconds: dict[str, float], watcher: Watcher
+) -> tuple[Thinking, Ledger]:
+    """Load the model (live line), then let it speak (no live line: the words themselves are one)."""
+    with _step("load", seconds, watcher):
+        model = load_model(options.model, backend, watcher.progress)
+    started = perf_counter()
+    with engine.ledger() as ledger:
+        thinking = answer(
+            model,
+            prompt=QUESTION,
+            max_tokens=QUICK_TOKENS if options.quick else TOKENS,
+            bandwidth=roofline.read_bandwidth,
+            load_seconds=seconds["load"],
+            tell=watcher.token,
+        )
+    seconds["think"] = perf_counter() - started
+    return thinking, ledger
