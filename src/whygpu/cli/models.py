@@ -63,4 +63,4 @@ def path(name: str) -> None:
     """
     from whygpu import models as catalogue
 
-    click.echo(catalogue.locate(name, fetch=False))
+    click.echo(catalogue.locate(name, download=False))

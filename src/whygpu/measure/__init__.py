@@ -1,1 +1,52 @@
-"""(being built)"""
+"""What this machine does: its parts, its measured roofline, and the article's three experiments.
+
+Nothing is loaded until it is used: ``whygpu.measure.experiments`` must run with NumPy alone.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whygpu.measure.host import Host, this_host
+    from whygpu.measure.machine import DTYPES, Figure, Machine
+    from whygpu.measure.probe import roofline
+    from whygpu.measure.rates import Flag, Launch, Rate
+    from whygpu.measure.roof import Roofline
+    from whygpu.measure.timing import Timing, time_call
+
+__all__ = [
+    "DTYPES",
+    "Figure",
+    "Flag",
+    "Host",
+    "Launch",
+    "Machine",
+    "Rate",
+    "Roofline",
+    "Timing",
+    "roofline",
+    "this_host",
+    "time_call",
+]
+
+_PLACES = {
+    "host": ("Host", "this_host"),
+    "machine": ("DTYPES", "Figure", "Machine"),
+    "probe": ("roofline",),
+    "rates": ("Flag", "Launch", "Rate"),
+    "roof": ("Roofline",),
+    "timing": ("Timing", "time_call"),
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

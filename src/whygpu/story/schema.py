@@ -146,6 +146,8 @@ class FlagJson(Documented):
 
     code: str
     text: str
+    values: dict[str, str]
+    """The figures in the text."""
 
 
 class RooflineJson(Documented):

@@ -102,8 +102,7 @@ def _suspects_table(texts: Texts, result: Experiment2) -> RenderableType:
     keys = ("suspect", "ratio", "verdict")
     table = new_table(title, *(texts(f"exp2.suspects.{key}") for key in keys), text_columns=1)
     for suspect in result.layouts.suspects:
-        key = f"exp2.suspect.{suspect.code}"
-        text = texts(key) if texts.has(key) else suspect.text
+        text = texts(f"exp2.suspect.{suspect.code}")
         table.add_row(text, ratio(suspect.ratio), texts(f"exp2.suspects.{suspect.verdict}"))
     return table
 

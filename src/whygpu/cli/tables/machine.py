@@ -16,15 +16,11 @@ ARITHMETIC = ("gemm", "gemv")
 
 def machine_tables(texts: Texts, roofline: Roofline) -> list[RenderableType]:
     """The host, the measured rates, the ridge, and what to mistrust."""
-    flags = [Text(f"! {flag_text(texts, flag.code, flag.text)}", style="yellow") for flag in roofline.flags]
+    flags = [
+        Text(f"! {texts(f'flag.{flag.code}', **flag.values)}", style="yellow") for flag in roofline.flags
+    ]
     ridge = texts("rates.ridge", ridge=significant(roofline.ridge("fp32")))
     return [_host_table(texts, roofline), _rates_table(texts, roofline), ridge, *flags]
-
-
-def flag_text(texts: Texts, code: str, english: str) -> str:
-    """The sentence of a flag in the language of the texts, where the catalogue has one."""
-    key = f"flag.{code}"
-    return texts(key) if texts.has(key) else english
 
 
 def _host_table(texts: Texts, roofline: Roofline) -> RenderableType:
