@@ -31,6 +31,6 @@ def bench(which: str, quick: bool, as_json: bool, language: str | None) -> None:
             result = experiments.run(number, quick=quick, progress=screen.progress)
         results[f"experiment_{number}"] = result.as_dict()
         if not as_json:
-            screen.show(*step_tables(f"experiment_{number}", screen.texts, result), "")
+            screen.show(*step_tables(f"experiment_{number}", screen.texts, result))
     if as_json:
         screen.json(results)

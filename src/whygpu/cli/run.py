@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import rich_click as click
+from rich.text import Text
 
 from whygpu.cli.options import device_option, json_option, language_option, threads_option
 
@@ -96,13 +97,13 @@ class Onlooker:
         if self._speaking:
             self.screen.out.print()
             self._speaking = False
-        self.screen.show("", *tables.step_tables(step, self.screen.texts, value))
+        self.screen.show(*tables.step_tables(step, self.screen.texts, value))
 
     def token(self, text: str) -> None:
         """A piece of the model's answer, as it comes."""
         stream = sys.stderr if self.screen.as_json else sys.stdout
         if not self._speaking:
             self._speaking = True
-            self.screen.show("", self.screen.texts("think.question"))
+            self.screen.show(Text(self.screen.texts("think.question"), style="bold"))
         stream.write(text)
         stream.flush()

@@ -29,16 +29,19 @@ class Screen:
         self.json_stream = sys.stderr if results_on_stderr else sys.stdout
         self.out = _console(stderr=as_json or results_on_stderr)
         self.err = _console(stderr=True)
+        self._after_table = True
         self._bar: Progress | None = None
         self._task: Any = None
 
     def show(self, *renderables: Any) -> None:
         """Print tables and lines among the results (with ``--json``: beside them, on stderr)."""
         with self.quiet():
-            for place, renderable in enumerate(renderables):
-                if place and isinstance(renderable, Table):
+            for renderable in renderables:
+                is_table = isinstance(renderable, Table)
+                if is_table and not self._after_table:  # a table ends with an empty line, a sentence does not
                     self.out.print()
                 self.out.print(renderable)
+                self._after_table = is_table
 
     def json(self, value: Any) -> None:
         """Print the result of ``--json``, alone on stdout."""

@@ -44,16 +44,18 @@ def cache_folder() -> Path:
 
 numba.config.CACHE_DIR = os.fspath(cache_folder())  # type: ignore[attr-defined]  # before the first decoration
 
-_options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False}
+# Kernels work in place on arrays that they are given and allocate none, so they need no reference counts
+# (which would cost an atomic operation wherever an array is handed to a helper).
+_options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
 def kernel(function: F) -> F:
     """Compile a function that works on a band of the data; runs without the GIL."""
-    compiled: F = numba.njit(**_options)(function)
+    compiled: F = numba.njit(**_options, cache=True)(function)
     return compiled
 
 
 def inlined(function: F) -> F:
-    """Compile a helper into each kernel that calls it."""
-    compiled: F = numba.njit(**_options, forceinline=True)(function)
+    """Compile a helper into each kernel that calls it; it cannot be called from Python."""
+    compiled: F = numba.njit(**_options, no_cpython_wrapper=True, forceinline=True)(function)
     return compiled

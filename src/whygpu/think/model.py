@@ -1,7 +1,7 @@
 """A model ready to think: its weights as arrays of a backend, with its architecture and tokenizer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,8 @@ def load(
     tokenizer = models.tokenizer_from_metadata(metadata, str(path))
     template = metadata.get("tokenizer.chat_template")
     architecture = checkpoint.architecture
+    if str(name_or_path).lower() in models.names():  # the catalogue's name reads better than the file's own
+        architecture = replace(architecture, name=str(name_or_path).lower())
     with engine.using(backend) as here:
         weights = gather(architecture, checkpoint.array, here, checkpoint.rope_factors(), progress)
     return Model(

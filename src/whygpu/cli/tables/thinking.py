@@ -28,7 +28,7 @@ def thinking_tables(texts: Texts, thinking: Thinking) -> list[RenderableType]:
         ("share", percent(thinking.bandwidth_share)),
     ]
     for key, value in rows:
-        table.add_row(texts(f"think.{key}"), value)
+        table.add_row(texts(f"think.row.{key}"), value)
     warning: list[RenderableType] = []
     if thinking.invented:
         warning.append(Text(texts("think.invented"), style="bold yellow"))
