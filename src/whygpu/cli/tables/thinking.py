@@ -31,7 +31,7 @@ def thinking_tables(texts: Texts, thinking: Thinking) -> list[RenderableType]:
         table.add_row(texts(f"think.row.{key}"), value)
     warning: list[RenderableType] = []
     if thinking.invented:
-        warning.append(Text(texts("think.invented"), style="bold yellow"))
+        warning.append(Text(texts("think.warning"), style="bold yellow"))
     return [*warning, table]
 
 
