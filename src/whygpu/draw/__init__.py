@@ -1,1 +1,30 @@
-"""(being built)"""
+"""A scene becomes a frame.
+
+In the order in which data flows: ``scene`` (what there is), ``load`` and ``shapes`` (where it comes from),
+``geometry`` (one set of buffers), ``camera`` and ``uniforms`` (the matrices), then the stages, in
+``portable`` and in ``fast`` alike: ``transform``, ``clip``, ``raster``, ``shade``; ``pipeline`` runs them.
+"""
+
+from whygpu.draw.camera import framing, orbit
+from whygpu.draw.frame import Frame, Statistics
+from whygpu.draw.load import BUILT_IN, load
+from whygpu.draw.pipeline import render
+from whygpu.draw.scene import Background, Camera, Light, Material, Mesh, Node, Scene, View
+
+__all__ = [
+    "BUILT_IN",
+    "Background",
+    "Camera",
+    "Frame",
+    "Light",
+    "Material",
+    "Mesh",
+    "Node",
+    "Scene",
+    "Statistics",
+    "View",
+    "framing",
+    "load",
+    "orbit",
+    "render",
+]

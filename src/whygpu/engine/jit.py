@@ -6,8 +6,11 @@ folder serves.
 """
 
 import functools
+import gc
 import hashlib
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
@@ -17,8 +20,9 @@ from typing import Any, TypeVar
 import numba
 
 from whygpu.engine.cache import cache_dir
+from whygpu.engine.threads import available_threads
 
-__all__ = ["cache_folder", "inlined", "kernel"]
+__all__ = ["beside", "cache_folder", "inlined", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,5 +61,41 @@ def kernel(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile a helper into each kernel that calls it; it cannot be called from Python."""
-    compiled: F = numba.njit(**_options, no_cpython_wrapper=True, forceinline=True)(function)
+    options = {**_options, "no_cpython_wrapper": True, "forceinline": True}
+    compiled: F = numba.njit(**options)(function)
     return compiled
+
+
+def beside(compiled: Any, statement: str) -> Callable[[], None]:
+    """Compile a kernel in another process while this one compiles others; call the result to wait for it.
+
+    ``statement`` is Python that calls the kernel as it will be called here; the disk cache carries what it
+    compiled. Nothing is started where the cache has it, or where there is one core. Should the process fail,
+    the kernel is compiled here when it is needed.
+    """
+    name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__name__}"
+    folder = cache_folder()
+    cached = compiled.signatures or any(folder.rglob(f"{name}-*.nbi"))
+    shared = folder.is_relative_to(cache_dir()) and sys.executable and not getattr(sys, "frozen", False)
+    if cached or not shared or available_threads() < 2:
+        return lambda: None
+    nothing = subprocess.DEVNULL
+    command = [sys.executable, "-P", "-c", statement]
+    try:
+        process = subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing)
+    except OSError:
+        return lambda: None
+
+    collecting = gc.isenabled()
+    gc.disable()  # it would search the compiler's live objects again and again: a tenth of the time
+
+    def wait() -> None:
+        if collecting:
+            gc.enable()
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    return wait

@@ -1,0 +1,1 @@
+"""The fast path: the pipeline's stages as Numba kernels on the engine's threads."""

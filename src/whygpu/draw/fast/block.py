@@ -1,0 +1,98 @@
+"""Eight pixels of a row against one triangle at once, as vector instructions.
+
+Numba's loops would be vectorised only where they are long, and most triangles are a few pixels wide.
+The vectors are plain LLVM, so every CPU gets them in the width that it has.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg"
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = ["EMPTY", "LANES", "depth_of", "prefetch", "test_block"]
+
+LANES = 8
+EMPTY = 0x3F800000 << 32
+"""The key of a pixel that shows nothing: the bits of 1.0, the far plane's depth, above the lowest id."""
+
+_I64 = ir.VectorType(ir.IntType(64), LANES)
+_F64 = ir.VectorType(ir.DoubleType(), LANES)
+
+
+def _splat(builder, value):
+    kind = ir.VectorType(value.type, LANES)
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), lanes)
+
+
+@intrinsic
+def test_block(typing_context, keys, at, edge, across, depth, triangle):
+    """Where the triangle covers a pixel and is nearer, put its key into ``keys[at : at + 8]``.
+
+    ``edge`` and ``across`` hold the three edge functions at the first pixel and what they gain for each
+    pixel; ``depth`` is (the row's depth at the anchor's column, the slope, columns from the anchor to the
+    first pixel). A key is the depth's float32 bits above the triangle's id: the smaller key is nearer, or
+    as near with a lower id.
+    """
+
+    def code(context, builder, signature, args):
+        kind = signature.args[0]
+        array = context.make_array(kind)(context, builder, args[0])
+        place = builder.bitcast(builder.gep(array.data, [args[1]]), _I64.as_pointer())
+        lane = ir.Constant(_I64, list(range(LANES)))
+        outside = None
+        for i in range(3):
+            start, step = (builder.extract_value(args[j], i) for j in (2, 3))
+            value = builder.add(_splat(builder, start), builder.mul(_splat(builder, step), lane))
+            outside = value if outside is None else builder.or_(outside, value)
+        covered = builder.icmp_signed(">=", outside, ir.Constant(_I64, [0] * LANES))
+        row, slope, column = (builder.extract_value(args[4], i) for i in range(3))
+        columns = builder.fadd(_splat(builder, column), ir.Constant(_F64, [float(i) for i in range(LANES)]))
+        z = builder.fadd(_splat(builder, row), builder.fmul(_splat(builder, slope), columns))
+        nothing = ir.Constant(_F64, [0.0] * LANES)
+        z = builder.select(builder.fcmp_ordered(">", z, nothing), z, nothing)
+        bits = builder.bitcast(
+            builder.fptrunc(z, ir.VectorType(ir.FloatType(), LANES)), ir.VectorType(ir.IntType(32), LANES)
+        )
+        high = builder.shl(builder.zext(bits, _I64), ir.Constant(_I64, [32] * LANES))
+        key = builder.or_(high, _splat(builder, builder.zext(args[5], ir.IntType(64))))
+        old = builder.load(place)
+        old.align = 8
+        nearer = builder.and_(covered, builder.icmp_signed("<", key, old))
+        builder.store(builder.select(nearer, key, old), place).align = 8
+        return context.get_dummy_value()
+
+    return types.void(keys, types.intp, edge, across, depth, types.int32), code
+
+
+@intrinsic
+def depth_of(typing_context, key):
+    """The depth in a key, float32."""
+
+    def code(context, builder, signature, args):
+        high = builder.lshr(args[0], ir.Constant(ir.IntType(64), 32))
+        return builder.bitcast(builder.trunc(high, ir.IntType(32)), ir.FloatType())
+
+    return types.float32(types.int64), code
+
+
+@intrinsic
+def prefetch(typing_context, array, row):
+    """Begin to bring row ``row`` of an (n, k) array into the cache, without waiting for it."""
+
+    def code(context, builder, signature, args):
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, args[0])
+        stride = cgutils.unpack_tuple(builder, view.strides)[0]
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = builder.gep(builder.bitcast(view.data, byte), [builder.mul(args[1], stride)])
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
+        )
+        builder.call(function, [place, *(ir.Constant(word, n) for n in (0, 3, 1))])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), code

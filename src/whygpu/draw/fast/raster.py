@@ -1,0 +1,196 @@
+"""Which triangle is seen in which pixel: bands of rows, integer edge functions, a depth test.
+
+A thread draws one band at a time into keys (see ``block``) that fit its cache, then writes depth and ids.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment"
+
+import numpy as np
+
+from whygpu.draw.fast.bins import BAND_BITS, ROWS, bin_triangles, node_of
+from whygpu.draw.fast.block import EMPTY, LANES, depth_of, test_block
+from whygpu.draw.fast.clip import clip_triangle
+from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE, SUBPIXEL_BITS
+from whygpu.draw.fast.transform import clip_position, snapped
+from whygpu.engine.jit import inlined, kernel
+from whygpu.engine.sync import claim
+
+__all__ = ["raster"]
+
+NARROW = 16
+"""Up to so many columns every pixel is tested; in wider triangles a row's ends are computed first."""
+
+
+@inlined
+def _span(value, across, columns, low, high):
+    """Narrow [low, high) to where ``value + across * column >= 0``."""
+    if across > 0:
+        if value < 0:
+            low = max(low, (across - 1 - value) // across)
+    elif value < 0:
+        high = 0
+    elif value + across * (columns - 1) < 0:
+        high = min(high, value // -across + 1)
+    return low, high
+
+
+@inlined
+def _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, top, bottom, width, stride, keys):
+    """Draw one triangle into the rows from ``top`` up to ``bottom``; returns the pixels tested.
+
+    ``keys`` holds these rows, ``stride`` apart: ``width`` rounded up to whole blocks.
+    """
+    area = np.int64(xb - xa) * np.int64(yc - ya) - np.int64(xc - xa) * np.int64(yb - ya)
+    if area == 0:
+        return 0
+    if area < 0:
+        xb, yb, zb, xc, yc, zc, area = xc, yc, zc, xb, yb, zb, -area
+    x0 = np.int64(max((min(xa, xb, xc) + HALF - 1) >> SUBPIXEL_BITS, 0))
+    x1 = np.int64(min((max(xa, xb, xc) - HALF) >> SUBPIXEL_BITS, width - 1)) + 1
+    y0 = np.int64(max((min(ya, yb, yc) + HALF - 1) >> SUBPIXEL_BITS, top))
+    y1 = np.int64(min((max(ya, yb, yc) - HALF) >> SUBPIXEL_BITS, bottom - 1)) + 1
+    if x0 >= x1 or y0 >= y1:
+        return 0
+    x0 &= (
+        -LANES
+    )  # blocks always lie at the same places: a load can take what a store before it has not yet written
+    # Edge i lies opposite corner i; its function is positive inside and linear in the pixel's x and y.
+    dxa, dya = np.int64(xc - xb), np.int64(yc - yb)
+    dxb, dyb = np.int64(xa - xc), np.int64(ya - yc)
+    dxc, dyc = np.int64(xb - xa), np.int64(yb - ya)
+    px, py = x0 * ONE + HALF, y0 * ONE + HALF
+    ea = dxa * (py - yb) - dya * (px - xb)
+    eb = dxb * (py - yc) - dyb * (px - xc)
+    ec = dxc * (py - ya) - dyc * (px - xa)
+    if not (dya < 0 or (dya == 0 and dxa > 0)):  # the top-left rule
+        ea -= 1
+    if not (dyb < 0 or (dyb == 0 and dxb > 0)):
+        eb -= 1
+    if not (dyc < 0 or (dyc == 0 and dxc > 0)):
+        ec -= 1
+    # Depth is linear too. The order of the operations is that of portable.raster, to the last bit.
+    a_across, b_across, c_across = -dya * ONE, -dyb * ONE, -dyc * ONE
+    a_down, b_down, c_down = dxa * ONE, dxb * ONE, dxc * ONE
+    to_b, to_c = np.float64(zb) - np.float64(za), np.float64(zc) - np.float64(za)
+    inverse = 1.0 / np.float64(area)
+    slope_x = (np.float64(b_across) * to_b + np.float64(c_across) * to_c) * inverse
+    slope_y = (np.float64(b_down) * to_b + np.float64(c_down) * to_c) * inverse
+    anchor_x, anchor_y = np.int64(xa >> SUBPIXEL_BITS), np.int64(ya >> SUBPIXEL_BITS)
+    away_x = np.float64(anchor_x * ONE + HALF - xa) * (1 / ONE)
+    away_y = np.float64(anchor_y * ONE + HALF - ya) * (1 / ONE)
+    start = (np.float64(za) + slope_x * away_x) + slope_y * away_y
+    columns, looked = x1 - x0, 0
+    y, at = y0, (y0 - top) * stride + x0
+    while y < y1:
+        low, high = np.int64(0), columns
+        if columns > NARROW:
+            low, high = _span(ea, a_across, columns, low, high)
+            low, high = _span(eb, b_across, columns, low, high)
+            low, high = _span(ec, c_across, columns, low, high)
+            low &= -LANES
+        row = start + slope_y * np.float64(y - anchor_y)
+        while low < high:
+            test_block(
+                keys, at + low, (ea + a_across * low, eb + b_across * low, ec + c_across * low),
+                (a_across, b_across, c_across), (row, slope_x, np.float64(x0 + low - anchor_x)), triangle,
+            )  # fmt: skip
+            looked += LANES
+            low += LANES
+        ea, eb, ec = ea + a_down, eb + b_down, ec + c_down
+        y, at = y + 1, at + stride
+    return looked
+
+
+@inlined
+def _pieces(positions, triangles, t, matrix, grid, viewport, mirrored, both, work, fixed, real):
+    """Clip triangle ``t``; what is left of it and faces the eye goes to the records ``fixed``, ``real``."""
+    for i in range(3):
+        x, y, z, w = clip_position(positions, np.int64(triangles[t, i]), matrix, grid)
+        work[0, 0, i, 0], work[0, 0, i, 1], work[0, 0, i, 2], work[0, 0, i, 3] = x, y, z, w
+    kept = 0
+    for piece in range(clip_triangle(work, viewport)):
+        for i in range(3):
+            x, y, z, w = (
+                work[0, piece, i, 0],
+                work[0, piece, i, 1],
+                work[0, piece, i, 2],
+                work[0, piece, i, 3],
+            )
+            at = 3 * kept + i
+            fixed[at, 0], fixed[at, 1], real[at, 2] = snapped(x, y, z, w, viewport)
+        a, b, c = 3 * kept, 3 * kept + 1, 3 * kept + 2
+        area = np.int64(fixed[b, 0] - fixed[a, 0]) * np.int64(fixed[c, 1] - fixed[a, 1])
+        area -= np.int64(fixed[c, 0] - fixed[a, 0]) * np.int64(fixed[b, 1] - fixed[a, 1])
+        if both or (area < 0) != mirrored:
+            kept += 1
+    return kept
+
+
+@inlined
+def _resolve(keys, stride, top, bottom, depth, ids):
+    """Write a band's depth and ids."""
+    width = depth.shape[1]
+    for y in range(top, bottom):
+        row = keys[(y - top) * stride :]
+        depths, owners = depth[y], ids[y]
+        for x in range(width):
+            key = row[x]
+            depths[x] = depth_of(key)
+            owners[x] = np.int32(-1) if key == EMPTY else np.int32(key)
+
+
+@kernel
+def raster(
+    rank, size, barrier, positions, triangles, triangle_start, flip, double_sided, clip, grid, viewport,
+    fixed, real, kept, counts, begin, sorted_, next_band, work, piece_fixed, piece_real, keys, depth, ids,
+    tested,
+):  # fmt: skip
+    """Fill ``depth`` and ``ids``, both (height, width), with the nearest triangle of each pixel.
+
+    On equal depth the lower id wins, so the order in which triangles come does not matter.
+    """
+    height, width = depth.shape
+    stride = (width + LANES - 1) & -LANES
+    bin_triangles(
+        rank, size, barrier, triangles, triangle_start, flip, double_sided, fixed, kept, counts, begin,
+        sorted_, width, height,
+    )  # fmt: skip
+    bands = begin.shape[0] - 2
+    scratch, own_fixed, own_real, own_keys = work[rank], piece_fixed[rank], piece_real[rank], keys[rank]
+    looked = 0
+    band = claim(next_band, 0)
+    while band < bands:
+        top, bottom = band << BAND_BITS, min((band << BAND_BITS) + ROWS, height)
+        for i in range((bottom - top) * stride):
+            own_keys[i] = EMPTY
+        own = begin[band + 1] - begin[band]
+        for entry in range(own + begin[bands + 1] - begin[bands]):
+            row = begin[band] + entry
+            if entry >= own:  # those in more than two bands
+                row = begin[bands] + entry - own
+                if band < sorted_[row, 1] & 0xFFFF or band > sorted_[row, 1] >> 16:
+                    continue
+            t = sorted_[row, 0]
+            a, b, c = np.uintp(triangles[t, 0]), np.uintp(triangles[t, 1]), np.uintp(triangles[t, 2])
+            xa, xb, xc = fixed[a, 0], fixed[b, 0], fixed[c, 0]
+            ya, yb, yc = fixed[a, 1], fixed[b, 1], fixed[c, 1]
+            za, zb, zc = real[a, 2], real[b, 2], real[c, 2]
+            cut = (xa == OUTSIDE) | (xb == OUTSIDE) | (xc == OUTSIDE)
+            pieces = 1
+            if cut:
+                node = node_of(t, triangle_start)
+                pieces = _pieces(
+                    positions, triangles, t, clip[node], grid[node], viewport, flip[node] != 0,
+                    double_sided[node] != 0, scratch, own_fixed, own_real,
+                )  # fmt: skip
+            while pieces > 0:
+                pieces -= 1
+                if cut:
+                    i, j, k = np.uintp(3 * pieces), np.uintp(3 * pieces + 1), np.uintp(3 * pieces + 2)
+                    xa, ya, za = own_fixed[i, 0], own_fixed[i, 1], own_real[i, 2]
+                    xb, yb, zb = own_fixed[j, 0], own_fixed[j, 1], own_real[j, 2]
+                    xc, yc, zc = own_fixed[k, 0], own_fixed[k, 1], own_real[k, 2]
+                looked += _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, t, top, bottom, width, stride, own_keys)
+        _resolve(own_keys, stride, top, bottom, depth, ids)
+        band = claim(next_band, 0)
+    tested[rank] = looked

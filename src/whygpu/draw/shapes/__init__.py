@@ -1,0 +1,1 @@
+"""The built-in scenes, each made by formula."""
