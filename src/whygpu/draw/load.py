@@ -43,7 +43,7 @@ def _one(mesh: Mesh) -> Scene:
 def _cube() -> Scene:
     from whygpu.draw.shapes.cube import cube
 
-    return _one(cube())
+    return replace(_one(cube()), view=View(38.0, 26.0))
 
 
 def _sphere(name: str, argument: str) -> Scene:

@@ -27,7 +27,7 @@ MATERIAL = 8
 # The default lights, in eye space (x right, y up, z to the eye): key, fill, rim.
 DEFAULT_LIGHTS = (
     Light((0.55, -0.75, -0.65), (0.86, 0.82, 0.76)),
-    Light((-0.85, -0.10, -0.45), (0.13, 0.16, 0.21)),
+    Light((-0.85, -0.10, -0.45), (0.27, 0.29, 0.33)),
     Light((-0.35, -0.45, 0.85), (0.55, 0.60, 0.70)),
 )
 

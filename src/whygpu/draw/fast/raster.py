@@ -35,6 +35,21 @@ def _span(value, across, columns, low, high):
 
 
 @inlined
+def _plane(xa, ya, za, zb, zc, b_across, c_across, b_down, c_down, area):
+    """Depth is linear in the picture: its value at the pixel of corner a, its slopes in x and in y.
+
+    The order of the operations is that of ``portable.raster``, to the last bit.
+    """
+    to_b, to_c = np.float64(zb) - np.float64(za), np.float64(zc) - np.float64(za)
+    inverse = 1.0 / np.float64(area)
+    slope_x = (np.float64(b_across) * to_b + np.float64(c_across) * to_c) * inverse
+    slope_y = (np.float64(b_down) * to_b + np.float64(c_down) * to_c) * inverse
+    away_x = np.float64((xa >> SUBPIXEL_BITS) * ONE + HALF - xa) * (1 / ONE)
+    away_y = np.float64((ya >> SUBPIXEL_BITS) * ONE + HALF - ya) * (1 / ONE)
+    return (np.float64(za) + slope_x * away_x) + slope_y * away_y, slope_x, slope_y
+
+
+@inlined
 def _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, top, bottom, width, stride, keys):
     """Draw one triangle into the rows from ``top`` up to ``bottom``; returns the pixels tested.
 
@@ -51,9 +66,6 @@ def _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, top, bottom, width, stri
     y1 = np.int64(min((max(ya, yb, yc) - HALF) >> SUBPIXEL_BITS, bottom - 1)) + 1
     if x0 >= x1 or y0 >= y1:
         return 0
-    x0 &= (
-        -LANES
-    )  # blocks always lie at the same places: a load can take what a store before it has not yet written
     # Edge i lies opposite corner i; its function is positive inside and linear in the pixel's x and y.
     dxa, dya = np.int64(xc - xb), np.int64(yc - yb)
     dxb, dyb = np.int64(xa - xc), np.int64(ya - yc)
@@ -68,17 +80,15 @@ def _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, top, bottom, width, stri
         eb -= 1
     if not (dyc < 0 or (dyc == 0 and dxc > 0)):
         ec -= 1
-    # Depth is linear too. The order of the operations is that of portable.raster, to the last bit.
+    if x1 - x0 == 1 and y1 - y0 == 1 and (ea | eb | ec) < 0:
+        return 1  # the only pixel in question is not covered: so ends most of a fine mesh
     a_across, b_across, c_across = -dya * ONE, -dyb * ONE, -dyc * ONE
     a_down, b_down, c_down = dxa * ONE, dxb * ONE, dxc * ONE
-    to_b, to_c = np.float64(zb) - np.float64(za), np.float64(zc) - np.float64(za)
-    inverse = 1.0 / np.float64(area)
-    slope_x = (np.float64(b_across) * to_b + np.float64(c_across) * to_c) * inverse
-    slope_y = (np.float64(b_down) * to_b + np.float64(c_down) * to_c) * inverse
+    start, slope_x, slope_y = _plane(xa, ya, za, zb, zc, b_across, c_across, b_down, c_down, area)
     anchor_x, anchor_y = np.int64(xa >> SUBPIXEL_BITS), np.int64(ya >> SUBPIXEL_BITS)
-    away_x = np.float64(anchor_x * ONE + HALF - xa) * (1 / ONE)
-    away_y = np.float64(anchor_y * ONE + HALF - ya) * (1 / ONE)
-    start = (np.float64(za) + slope_x * away_x) + slope_y * away_y
+    # Blocks always lie at the same places, so that a load meets one store before it.
+    shift = x0 & (LANES - 1)
+    x0, ea, eb, ec = x0 - shift, ea - a_across * shift, eb - b_across * shift, ec - c_across * shift
     columns, looked = x1 - x0, 0
     y, at = y0, (y0 - top) * stride + x0
     while y < y1:
