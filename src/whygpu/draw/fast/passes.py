@@ -98,8 +98,8 @@ class Passes:
         seconds = perf_counter() - started
         if engine.listening():
             counts = np.diff(g.vertex_start).tolist()
-            products = [("model-view-projection", 1, m, 4, 4, 28) for m in counts]
-            products += [("normal transform", 1, m, 3, 3, 24) for m in counts]
+            products = [("model-view-projection", "float64", 1, m, 4, 4, 28) for m in counts]
+            products += [("normal transform", "float32", 1, m, 3, 3, 24) for m in counts]
             _account(products, [("divide, snap", 12 * sum(counts), 4 * sum(counts))], seconds)
 
     def raster(self) -> None:
@@ -120,7 +120,7 @@ class Passes:
                 ("primitive assembly", 12 * triangles, 76 * triangles),
                 ("depth test", 8 * tested, 16 * tested + 24 * pixels),
             ]
-            _account([("edge functions", 1, tested, 3, 3, 0)], others, seconds)
+            _account([("edge functions", "int64", 1, tested, 3, 3, 0)], others, seconds)
 
     def shade(self) -> None:
         """Colour every pixel."""
@@ -138,8 +138,8 @@ class Passes:
         if engine.listening():
             attributes = 6 if len(g.colors) else 3
             products = [
-                ("barycentric weights", pixels, 1, 3, 3, 60),
-                ("interpolation", pixels, 1, attributes, 3, 12 * attributes),
+                ("barycentric weights", "float32", pixels, 1, 3, 3, 60),
+                ("interpolation", "float32", pixels, 1, attributes, 3, 12 * attributes),
             ]
             others = [
                 ("lighting", (60 + 36 * len(u.lights)) * pixels, 0),
@@ -162,17 +162,20 @@ def compile_shade() -> None:
 
 
 def _account(
-    products: list[tuple[str, int, int, int, int, int]], others: list[tuple[str, int, int]], seconds: float
+    products: list[tuple[str, str, int, int, int, int, int]],
+    others: list[tuple[str, int, int]],
+    seconds: float,
 ) -> None:
     """Tell the ledger what a fused kernel contains; its time is divided in proportion to FLOP.
 
-    ``products`` are (name, batch, m, n, k, bytes per row of the result), ``others`` (name, FLOP, bytes).
+    ``products`` are (name, dtype, batch, m, n, k, bytes a row of the result), ``others`` (name, FLOP, bytes).
+    Edge functions live in registers from the triangle's set-up to the depth test: they move no bytes.
     """
-    flop = [2 * batch * m * n * k for _, batch, m, n, k, _ in products] + [work for _, work, _ in others]
+    flop = [2 * batch * m * n * k for _, _, batch, m, n, k, _ in products] + [work for _, work, _ in others]
     second = seconds / max(1, sum(flop))
-    for (name, batch, m, n, k, row), work in zip(products, flop, strict=False):
+    for (name, dtype, batch, m, n, k, row), work in zip(products, flop, strict=False):
         engine.report(
-            name, batch=batch, m=m, n=n, k=k, dtype="float64", size=row * batch * m, seconds=work * second
+            name, batch=batch, m=m, n=n, k=k, dtype=dtype, size=row * batch * m, seconds=work * second
         )
     for name, work, size in others:
         engine.report_other(name, flop=work, size=size, seconds=work * second)
