@@ -12,6 +12,7 @@ from tokenizers.trainers import BpeTrainer
 
 from whygpu import models
 from whygpu.engine import UserError
+from whygpu.models.pretokenizers import PRETOKENIZERS
 from whygpu.models.tokenizer import byte_characters
 
 HERE = Path(__file__).parent
@@ -63,13 +64,36 @@ def published(pattern: str) -> Any:
     )
 
 
-CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+"
+CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+CONTRACTIONS = rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+"
 REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+SLASHES = REST.replace(r"[\r\n]*", r"[\r\n/]*", 1)
+SMALL = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+CAPITAL = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 FAMILIES = {
-    "gpt-2": published(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"),
+    "gpt-2": published(GPT_2),
+    "phi-2": published(GPT_2),
+    "smollm": pre.Sequence([pre.Digits(individual_digits=True), published(GPT_2)]),
+    "starcoder": pre.Sequence([pre.Digits(individual_digits=True), published(GPT_2)]),
     "llama-bpe": published(rf"{CONTRACTIONS}|\p{{N}}{{1,3}}|{REST}"),
+    "dbrx": published(rf"{CONTRACTIONS}|\p{{N}}{{1,3}}|{REST}"),
     "qwen2": published(rf"{CONTRACTIONS}|\p{{N}}|{REST}"),
+    "tekken": published(rf"{SMALL}|{CAPITAL}|\p{{N}}|{SLASHES}"),
+    "gpt-4o": published(rf"{SMALL}{CONTRACTION}?|{CAPITAL}{CONTRACTION}?|\p{{N}}{{1,3}}|{SLASHES}"),
 }
+
+
+def test_every_pretokenizer_is_one_of_these() -> None:
+    alike = {
+        "llama3": "llama-bpe",
+        "llama-v3": "llama-bpe",
+        "falcon3": "llama-bpe",
+        "deepseek-r1-qwen": "qwen2",
+    }
+    assert set(PRETOKENIZERS) == {*FAMILIES, *alike}
+    for tag, same in alike.items():
+        assert PRETOKENIZERS[tag] is PRETOKENIZERS[same]
 
 
 @pytest.mark.parametrize("tag", FAMILIES)
@@ -119,6 +143,25 @@ def test_bos_is_added_once_where_the_file_asks_for_it() -> None:
     assert tokenizer.bytes_of(999) == b""  # a padding row
 
 
+def test_a_token_that_users_defined_is_text_as_it_stands() -> None:
+    tokens = [*BYTES, "<é\u0120>"]
+    more = {"token_type": [1] * 256 + [4]}
+    tokenizer = models.tokenizer_from_metadata(metadata(tokens, [], "gpt-2", **more), "x")
+    assert tokenizer.encode("a<é\u0120>") == [97, 256]
+    assert tokenizer.decode([97, 256]) == "a<é\u0120>"
+
+
+def test_qwen_composes() -> None:
+    tokenizer = models.tokenizer_from_metadata(metadata(BYTES, [], "qwen2"), "x")
+    assert tokenizer.decode(tokenizer.encode("e\u0301")) == "\u00e9"
+
+
+def test_text_that_is_no_unicode_is_refused() -> None:
+    tokenizer = models.tokenizer_from_metadata(metadata(BYTES, [], "gpt-2"), "x")
+    with pytest.raises(UserError, match="not valid Unicode at character 1"):
+        tokenizer.encode("a\ud800")
+
+
 def test_llama_3_takes_whole_tokens_before_merges() -> None:
     tokens = [*BYTES, "ab", "abc"]  # no merge makes "abc"
     tokenizer = models.tokenizer_from_metadata(metadata(tokens, ["a b"], "llama-bpe"), "x")
@@ -132,8 +175,8 @@ def test_llama_3_takes_whole_tokens_before_merges() -> None:
     [
         ({"tokenizer.ggml.model": "bert"}, r"tokenizer 'bert' is not supported; supported: gpt2"),
         (
-            {"tokenizer.ggml.pre": "tekken"},
-            r"pre-tokenizer 'tekken' is not supported; supported: gpt-2, smollm",
+            {"tokenizer.ggml.pre": "viking"},
+            r"pre-tokenizer 'viking' is not supported; supported: gpt-2, phi-2, smollm",
         ),
         ({"tokenizer.ggml.pre": None}, r"pre-tokenizer None is not supported"),
         ({"tokenizer.ggml.tokens": None}, r"lacks tokenizer.ggml.tokens"),
@@ -141,6 +184,11 @@ def test_llama_3_takes_whole_tokens_before_merges() -> None:
         ({"tokenizer.ggml.tokens": ["a", "b"]}, r"lacks 254 of the 256 bytes"),
         ({"tokenizer.ggml.merges": ["a b"]}, r"do not fit together"),
         ({"tokenizer.ggml.merges": ["ab"]}, r"the merge 'ab' is not two tokens"),
+        ({"tokenizer.ggml.merges": None}, r"lack tokenizer.ggml.merges, which gpt2 needs"),
+        ({"tokenizer.ggml.merges": [1, 2]}, r"merges is not a list of strings"),
+        ({"tokenizer.ggml.tokens": [1, 2]}, r"lacks tokenizer.ggml.tokens"),
+        ({"tokenizer.ggml.token_type": ["x"] * 256}, r"token_type is not a list of numbers"),
+        ({"tokenizer.ggml.add_bos_token": 1}, r"add_bos_token is 1; it must be a truth value"),
         ({"tokenizer.ggml.token_type": [1, 2]}, r"2 token types for 256 tokens"),
         ({"tokenizer.ggml.eos_token_id": 300}, r"the eos token 300 is not in the vocabulary of 256"),
     ],

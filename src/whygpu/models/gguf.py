@@ -22,19 +22,22 @@ from whygpu.models.quantisation import BlockType, block_type, block_types
 
 __all__ = ["Gguf", "TensorInfo", "read_gguf"]
 
+MAX_HEADER = 1 << 27
+"""Bytes of the whole header; real ones have up to about 30 MB, nearly all of it vocabulary."""
 MAX_ENTRIES = 65_536
 """Metadata entries; real files have a few dozen."""
-MAX_TENSORS = 1_000_000
+MAX_TENSORS = 32_768
+"""Real files have up to a few thousand."""
 MAX_STRING = 1 << 20
 """Bytes of one string; the longest in real files are chat templates."""
-MAX_STRINGS = 1 << 22
-"""Strings in the whole file: eight times the vocabulary and merges of the largest models."""
+MAX_STRINGS = 1_500_000
+"""Strings in the whole file: vocabulary and merges of the largest models have about 800,000."""
 MAX_ARRAY_BYTES = 1 << 26
 MAX_DIMS = 4
 MAX_DIM = 1 << 40
 MAX_ALIGNMENT = 1 << 16
 DEADLINE = 10.0
-"""Seconds for the whole header."""
+"""Seconds for the whole header: the last resort, for slow disks too; the caps above come first."""
 
 _BOOL, _STRING, _ARRAY = 7, 8, 9
 _NUMBERS = {
@@ -116,6 +119,8 @@ def read_gguf(path: Path | str, *, deadline: float = DEADLINE) -> Gguf:
 
 def _map(path: Path) -> mmap.mmap:
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe would wait for ever
+            raise UserError(f"{path}: is not a regular file; a GGUF file is needed")
         with path.open("rb") as file:
             if not os.fstat(file.fileno()).st_size:
                 raise UserError(f"{path}: the file is empty; a GGUF file is needed")
@@ -132,6 +137,7 @@ class _Reader:
     def __init__(self, path: Path, data: mmap.mmap, deadline: float) -> None:
         self.path, self.data, self.deadline = path, data, deadline
         self.end, self.at, self.strings = len(data), 0, 0
+        self.header_end = min(self.end, MAX_HEADER)
 
     def fail(self, what: str) -> NoReturn:
         raise UserError(f"{self.path}: {what}")
@@ -168,9 +174,12 @@ class _Reader:
         return version, tensors, entries
 
     def need(self, size: int, what: str) -> None:
-        """There must be ``size`` more bytes."""
-        if size > self.end - self.at:
-            self.fail(f"is truncated or lies: {what} would need {size} bytes, {self.end - self.at} are left")
+        """The header must have ``size`` more bytes."""
+        if size > self.header_end - self.at:
+            left = self.end - self.at
+            if size <= left:
+                self.fail(f"the header is longer than {MAX_HEADER} bytes; the file is damaged or hostile")
+            self.fail(f"is truncated or lies: {what} would need {size} bytes, {left} are left")
 
     def tick(self) -> None:
         if time.monotonic() > self.deadline:
@@ -190,14 +199,36 @@ class _Reader:
         self.strings += 1
         if self.strings > MAX_STRINGS:
             self.fail(f"has more than {MAX_STRINGS} strings; the file is damaged or hostile")
-        if self.strings % 4096 == 1:
-            self.tick()
         raw = self.data[self.at : self.at + size]
         self.at += size
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
             self.fail(f"{what} is not valid UTF-8")
+
+    def many_strings(self, count: int, what: str) -> list[str]:
+        """``count`` strings in a row: the bulk of a header, so without a call for each."""
+        if self.strings + count > MAX_STRINGS:
+            self.fail(f"has more than {MAX_STRINGS} strings; the file is damaged or hostile")
+        self.strings += count
+        found: list[str] = []
+        data, length, at, end = self.data, _U64.unpack_from, self.at, self.header_end
+        try:
+            for start in range(0, count, 4096):
+                self.tick()
+                for _ in range(start, min(start + 4096, count)):
+                    begin = at + 8
+                    stop = begin + length(data, at)[0]
+                    if stop > end or stop - begin > MAX_STRING:
+                        raise ValueError
+                    found.append(str(data[begin:stop], "utf-8"))
+                    at = stop
+        except (ValueError, struct.error):
+            self.at = at
+            self.string(what)  # says what is wrong with it
+            raise
+        self.at = at
+        return found
 
     def entry(self, key: str, kind: int) -> Any:
         """One metadata value."""
@@ -225,7 +256,7 @@ class _Reader:
             self.need(8 * count, f"{count} strings of {what}")
             if count > MAX_STRINGS:
                 self.fail(f"{what} claims {count} strings; at most {MAX_STRINGS} are read")
-            return [self.string(f"a string of {what}") for _ in range(count)]
+            return self.many_strings(int(count), f"a string of {what}")
         if kind == _ARRAY:
             self.fail(f"{what} holds arrays; no model that is supported has such")
         if kind not in _NUMBERS:
@@ -263,7 +294,7 @@ class _Reader:
 
     def alignment(self, metadata: dict[str, Any]) -> int:
         value = metadata.get("general.alignment", 32)
-        power_of_two = isinstance(value, int) and value > 0 and value & (value - 1) == 0
+        power_of_two = type(value) is int and value > 0 and value & (value - 1) == 0
         if not power_of_two or value > MAX_ALIGNMENT:
             self.fail(f"general.alignment is {value!r:.40}; a power of two up to {MAX_ALIGNMENT} is needed")
         return int(value)

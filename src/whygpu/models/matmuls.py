@@ -2,20 +2,26 @@
 
 A test holds this list equal to the ledger of a real forward pass, so that what is predicted is what
 is executed. Conventions: 2 FLOP a multiply-add; causal attention counted as executed (the masked
-half is computed too); the embedding look-up is no product.
+half is computed too, keys beyond a layer's window are not); the embedding look-up is no product.
+
+Which experts the tokens of a longer text go to, only the text can say: their products are listed as if all
+experts were chosen equally often, unless ``routing`` says how often. FLOP do not depend on it.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal
 
 from whygpu.engine import UserError
-from whygpu.models.architecture import Architecture, family
+from whygpu.models.architecture import Architecture, Experts, Layer
 
 __all__ = [
     "PREFILL_CHUNK",
     "Work",
     "bytes_per_token",
+    "kv_bytes",
     "kv_bytes_per_token",
     "matmuls",
     "weight_bytes",
@@ -53,6 +59,7 @@ def matmuls(
     batch: int = 1,
     logits: Literal["last", "all"] = "last",
     chunk: int | None = None,
+    routing: Sequence[Sequence[int]] | None = None,
 ) -> list[Work]:
     """List the products of one pass over ``tokens`` new tokens a sequence.
 
@@ -66,47 +73,102 @@ def matmuls(
         Whether the head sees the last token of each sequence or all of them.
     chunk
         Push at most so many tokens through at once, as ``think`` does with ``PREFILL_CHUNK``; None: all.
+    routing
+        For each layer with experts, how many tokens each of them gets; None: as even a split as there is.
+        Needs a single chunk.
 
     Returns
     -------
     list of Work
-        In order of execution; ``count`` is the number of layers.
+        In order of execution; equal products of several layers are one row, where the first of them ran.
+
+    Raises
+    ------
+    UserError
+        For counts that cannot be.
     """
+    step = _step(tokens, past, batch, chunk, routing)
+    works: list[Work] = []
+    for part in range(ceil(tokens / step)):
+        done = part * step
+        new = min(step, tokens - done)
+        works += _blocks(architecture, new, past + done, batch, routing)
+        if logits == "all":
+            works.append(_head(architecture, batch * new))
+    if logits == "last":
+        works.append(_head(architecture, batch))
+    return works
+
+
+def _step(
+    tokens: int, past: int, batch: int, chunk: int | None, routing: Sequence[Sequence[int]] | None
+) -> int:
+    """Tokens of a chunk, once the counts are checked."""
     if tokens < 1 or past < 0 or batch < 1 or (chunk is not None and chunk < 1):
         raise UserError(
             f"tokens={tokens}, past={past}, batch={batch}, chunk={chunk}: "
             "give 1 or more tokens, a past of 0 or more, a batch and a chunk of 1 or more"
         )
     step = chunk or tokens
-    works: list[Work] = []
-    for part in range(ceil(tokens / step)):
-        done = part * step
-        new = min(step, tokens - done)
-        works += _block(architecture, new, past + done, batch)
-        if logits == "all":
-            works.append(_weights(architecture, "head", 1, batch * new))
-    if logits == "last":
-        works.append(_weights(architecture, "head", 1, batch))
-    return works
+    if routing is not None and step < tokens:
+        raise UserError(f"routing: {tokens} tokens in chunks of {step}; a routing is that of one chunk")
+    return step
 
 
-def _block(a: Architecture, new: int, past: int, batch: int) -> list[Work]:
-    rows, seen = batch * new, past + new
+def _blocks(
+    a: Architecture, new: int, past: int, batch: int, routing: Sequence[Sequence[int]] | None
+) -> list[Work]:
+    """All blocks' products over one chunk, equal ones as one row."""
+    mixtures = sum(block.experts is not None for block in a.blocks)
+    if routing is not None and len(routing) != mixtures:
+        raise UserError(f"routing: {len(routing)} rows for {mixtures} layers with experts")
+    counts: Counter[Work] = Counter()
+    if routing is None:  # blocks that are alike have the same products
+        for block, times in Counter(a.blocks).items():
+            for work in _block(a, block, new, past, batch, None):
+                counts[work] += times
+    else:
+        rows = iter(routing)
+        for block in a.blocks:
+            counts.update(_block(a, block, new, past, batch, next(rows) if block.experts else None))
+    return [replace(work, count=count) for work, count in counts.items()]
+
+
+def _block(
+    a: Architecture, block: Layer, new: int, past: int, batch: int, routed: Sequence[int] | None
+) -> Iterator[Work]:
+    rows, seen, d = batch * new, block.seen(past, new), a.d_model
+    attention, shared = block.heads * a.head_dim, block.kv_heads * a.head_dim
+    for name, n in (("Q", attention), ("K", shared), ("V", shared)):
+        yield Work(name, 1, 1, rows, n, d, "weights")
     # the query heads that share a K/V head are rows of one product: its K and V are read once
-    shared, queries = batch * a.kv_heads, a.group * new
-    projections = ["gate", "up", "down"] if family(a.family).gated else ["up", "down"]
-    return [
-        *(_weights(a, name, a.layers, rows) for name in ("Q", "K", "V")),
-        Work("scores", a.layers, shared, queries, seen, a.head_dim, "kv"),
-        Work("weighted V", a.layers, shared, queries, a.head_dim, seen, "kv"),
-        *(_weights(a, name, a.layers, rows) for name in ("out", *projections)),
-    ]
+    groups, queries = batch * block.kv_heads, block.group * new
+    yield Work("scores", 1, groups, queries, seen, a.head_dim, "kv")
+    yield Work("weighted V", 1, groups, queries, a.head_dim, seen, "kv")
+    yield Work("out", 1, 1, rows, d, attention, "weights")
+    if block.experts is None:
+        yield from _mlp(a, rows, block.d_ff)
+        return
+    yield Work("router", 1, 1, rows, block.experts.count, d, "weights")
+    for part in _even(block.experts, rows) if routed is None else routed:
+        if part:
+            yield from _mlp(a, part, block.experts.d_ff)
 
 
-def _weights(a: Architecture, name: str, count: int, rows: int) -> Work:
-    shapes = {**a.block_tensors(), "head": (a.vocab, a.d_model)}
-    n, k = shapes[name.lower()]
-    return Work(name, count, 1, rows, n, k, "weights")
+def _mlp(a: Architecture, rows: int, d_ff: int) -> Iterator[Work]:
+    for name in ("gate", "up") if a.features.gated else ("up",):
+        yield Work(name, 1, 1, rows, d_ff, a.d_model, "weights")
+    yield Work("down", 1, 1, rows, a.d_model, d_ff, "weights")
+
+
+def _even(experts: Experts, rows: int) -> list[int]:
+    """Tokens of each expert, as equal as can be."""
+    each, more = divmod(rows * experts.used, experts.count)
+    return [each + 1] * more + [each] * (experts.count - more)
+
+
+def _head(a: Architecture, rows: int) -> Work:
+    return Work("head", 1, 1, rows, a.vocab, a.d_model, "weights")
 
 
 def weight_bytes(architecture: Architecture, bits_per_weight: float | None = None) -> int:
@@ -115,18 +177,42 @@ def weight_bytes(architecture: Architecture, bits_per_weight: float | None = Non
     return round(architecture.parameters * bits / 8)
 
 
-def weights_read(architecture: Architecture) -> int:
-    """Weights that one decode step must read: all but the tables of which it takes single rows."""
-    unread = 0 if architecture.tied_head else architecture.vocab * architecture.d_model
-    if family(architecture.family).positions == "learned":
-        unread += architecture.context * architecture.d_model
-    return architecture.parameters - unread
+def weights_read(architecture: Architecture, batch: int = 1) -> int:
+    """Weights that one decode step must read.
+
+    All but the tables of which it takes single rows, and but the experts that no token was sent to. One
+    token reads those it uses; for ``batch`` tokens it is the expected number, if all are chosen equally
+    often and independently: count x (1 - (1 - used / count) ^ batch).
+    """
+    a = architecture
+    read = a.parameters
+    if not a.tied_head:
+        read -= a.vocab * a.d_model
+    if a.features.positions == "learned":
+        read -= a.context * a.d_model
+    for block, times in Counter(a.blocks).items():
+        if block.experts is not None:
+            e = block.experts
+            unread = e.count * (1 - e.used / e.count) ** batch
+            read -= times * round(unread * 3 * e.d_ff * a.d_model)
+    return read
 
 
 def kv_bytes_per_token(architecture: Architecture, bytes_per_value: float = 2) -> float:
-    """Bytes of K/V cache that each token of a sequence adds."""
+    """Bytes of K/V cache that each token of a sequence adds, as long as it is shorter than any window."""
+    return 2 * sum(block.kv_heads for block in architecture.blocks) * architecture.head_dim * bytes_per_value
+
+
+def kv_bytes(architecture: Architecture, tokens: int, bytes_per_value: float = 2) -> float:
+    """Bytes of K/V cache that a decode step reads of a sequence of ``tokens``, its own included.
+
+    Layers with a window read that much only.
+    """
     a = architecture
-    return 2 * a.layers * a.kv_heads * a.head_dim * bytes_per_value
+    values = sum(
+        times * block.kv_heads * block.seen(tokens - 1, 1) for block, times in Counter(a.blocks).items()
+    )
+    return 2 * values * a.head_dim * bytes_per_value
 
 
 def bytes_per_token(
@@ -142,5 +228,5 @@ def bytes_per_token(
     ``past`` is the tokens in the cache, the new one included.
     """
     bits = architecture.bits_per_weight if bits_per_weight is None else bits_per_weight
-    cache = batch * past * kv_bytes_per_token(architecture, bytes_per_value)
-    return weights_read(architecture) * bits / 8 + cache
+    cache = batch * kv_bytes(architecture, past, bytes_per_value)
+    return weights_read(architecture, batch) * bits / 8 + cache

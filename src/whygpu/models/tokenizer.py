@@ -1,167 +1,153 @@
-"""Text to token ids and back, built from a checkpoint's own metadata.
+"""Text to token ids and back; the work is done by the ``tokenizers`` library.
 
-Byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): text becomes UTF-8 bytes, each byte a
-printable character, and the merges of the vocabulary join them. The work is done by the
-``tokenizers`` library.
+Two ways to write bytes as tokens are in use. *Byte-level* (Radford et al. 2019): every byte is a
+printable character of its own, and tokens are strings of those. *SentencePiece* (Kudo and Richardson
+2018): tokens are text in which U+2581 stands for a space; characters without a token become one
+token for each UTF-8 byte (``<0xE2>``).
 """
 
 import functools
-from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
 from whygpu.engine import UserError
-from whygpu.models.pretokenizers import IGNORE_MERGES, PRETOKENIZERS
 
-__all__ = ["Tokenizer", "byte_characters", "tokenizer_from_metadata"]
+__all__ = ["SPACE", "Tokenizer", "Vocabulary", "byte_characters", "guarded"]
 
-_CONTROL, _USER_DEFINED = 3, 4  # GGUF's token types
+T = TypeVar("T")
+
+SPACE = "\u2581"
+"""SentencePiece's character for a space."""
 
 END_OF_TURN = frozenset(
-    {"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<|end|>", "</s>"}
+    {
+        "<|im_end|>",  # ChatML: SmolLM, Qwen
+        "<|endoftext|>",  # GPT-2, Qwen, Phi
+        "<|eot_id|>",  # Llama 3
+        "<|eom_id|>",
+        "<|end_of_text|>",
+        "<|end|>",  # Phi-3
+        "<end_of_turn>",  # Gemma
+        "</s>",  # Llama 2, TinyLlama, Mistral, Mixtral
+    }
 )
 """Control tokens that end an answer, whether or not the metadata name them."""
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The tokens of a model and how they read as bytes."""
+
+    tokens: list[str]
+    """By id; a gap is an empty text."""
+    style: Literal["byte-level", "sentencepiece"]
+    control: frozenset[int]
+    """Tokens that are not text: they are left out of an answer."""
+    defined: frozenset[int] = frozenset()
+    """Tokens that are text, written as it is, and taken whole before any cutting."""
+    space_prefix: bool = False
+    """Whether encoding puts a space before the text (SentencePiece's dummy prefix)."""
+
+    def bytes_of(self, token: int) -> bytes:
+        """The bytes of a token that is no control token."""
+        text = self.tokens[token]
+        if self.style == "sentencepiece":
+            byte = None if token in self.defined else _BYTE_TOKEN.fullmatch(text)
+            return bytes([int(byte[1], 16)]) if byte else text.replace(SPACE, " ").encode()
+        known = _bytes_of_characters()
+        if token not in self.defined and all(character in known for character in text):
+            return bytes(known[character] for character in text)
+        return text.encode()
 
 
 class Tokenizer:
     """Ids for text and text for ids; the special tokens of one model."""
 
-    def __init__(self, inner: Any, tokens: list[str], *, control: frozenset[int], special: Mapping[str, int]):
+    def __init__(
+        self,
+        inner: Any,
+        vocabulary: Vocabulary,
+        *,
+        special: Mapping[str, int],
+        adds_bos: bool,
+        adds_eos: bool = False,
+        ends: Iterable[int] = (),
+    ) -> None:
         self._inner = inner
-        self._tokens = tokens
-        self._control = control
+        self.vocabulary = vocabulary
         self.special = dict(special)
-        """``bos``, ``eos``, ``eot`` ... to ids, as far as the metadata name them."""
-        self.adds_bos = False
+        """``bos``, ``eos``, ``eot`` ... to ids, as far as the checkpoint names them."""
+        self.adds_bos = adds_bos
         """Whether raw text begins with the ``bos`` token."""
+        self.adds_eos = adds_eos
+        """Whether the model was trained on texts that end with ``eos``; a prompt to continue has none."""
         named = {special[name] for name in ("eos", "eot", "eom") if name in special}
-        self.ends = frozenset(named | {i for i in control if tokens[i] in END_OF_TURN})
+        added = vocabulary.control | vocabulary.defined
+        self.ends = frozenset({*named, *ends} | {i for i in added if vocabulary.tokens[i] in END_OF_TURN})
         """Ids that end an answer."""
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        return len(self.vocabulary.tokens)
 
-    def encode(self, text: str, *, bos: bool | None = None) -> list[int]:
+    def encode(self, text: str, *, bos: bool | None = None, eos: bool | None = False) -> list[int]:
         """Ids of ``text``; control tokens written out in it (``<|im_start|>``) are recognised.
 
-        ``bos`` says whether to begin with the beginning-of-sequence token; None: as the model wants it.
+        ``bos`` and ``eos`` say whether to begin and end with the beginning-of-sequence and
+        end-of-sequence tokens; None: as the model wants it.
+
+        Raises
+        ------
+        UserError
+            For text that is not valid Unicode (half of a surrogate pair).
         """
-        ids: list[int] = self._inner.encode(text, add_special_tokens=False).ids
-        wanted = self.adds_bos if bos is None else bos
-        if wanted and "bos" in self.special and ids[:1] != [self.special["bos"]]:
-            return [self.special["bos"], *ids]
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(f"the text is not valid Unicode at character {error.start}") from error
+        ids: list[int] = guarded(lambda: self._inner.encode(text, add_special_tokens=False).ids, "tokenizer")
+        if (self.adds_bos if bos is None else bos) and "bos" in self.special:
+            first = self.special["bos"]
+            ids = ids if ids[:1] == [first] else [first, *ids]
+        if (self.adds_eos if eos is None else eos) and "eos" in self.special:
+            ids = [*ids, self.special["eos"]]
         return ids
 
     def decode(self, ids: Iterable[int], *, control: bool = False) -> str:
         """Text of ``ids``; control tokens are left out unless asked for; bad UTF-8 becomes U+FFFD."""
-        return b"".join(self.bytes_of(i, control=control) for i in ids).decode("utf-8", errors="replace")
+        raw = b"".join(self.bytes_of(i, control=control) for i in ids)
+        if self.vocabulary.space_prefix:
+            raw = raw.removeprefix(b" ")
+        return raw.decode("utf-8", errors="replace")
 
     def bytes_of(self, token: int, *, control: bool = False) -> bytes:
         """The bytes that one token stands for; a character may need several tokens."""
-        if not 0 <= token < len(self._tokens):
+        if not 0 <= token < len(self):
             return b""  # a padding row of the embedding table
-        if token in self._control:
-            return self._tokens[token].encode() if control else b""
-        text, known = self._tokens[token], _bytes_of_characters()
-        if all(character in known for character in text):
-            return bytes(known[character] for character in text)
-        return text.encode()  # a user-defined token is written as it is
+        if token in self.vocabulary.control:
+            return self.vocabulary.tokens[token].encode() if control else b""
+        return self.vocabulary.bytes_of(token)
 
     def token(self, name: str) -> str:
         """The text of a special token (``bos``, ``eos`` ...), or nothing."""
-        return self._tokens[self.special[name]] if name in self.special else ""
+        return self.vocabulary.tokens[self.special[name]] if name in self.special else ""
 
 
-def tokenizer_from_metadata(metadata: Mapping[str, Any], where: str) -> Tokenizer:
-    """Build the tokenizer that a GGUF file's metadata describe; ``where`` begins every error's line.
+def guarded(work: Callable[[], T], where: str) -> T:
+    """Do something with the library; whatever it raises becomes one line that begins with ``where``.
 
-    Raises
-    ------
-    UserError
-        For a tokenizer model or pre-tokenizer that is not supported, or a vocabulary that contradicts itself.
+    It raises plain ``Exception``, and its Rust code panics with a ``BaseException`` on some bad input.
     """
-    kind = metadata.get("tokenizer.ggml.model")
-    if kind != "gpt2":
-        raise UserError(f"{where}: tokenizer {kind!r:.60} is not supported; supported: gpt2 (byte-level BPE)")
-    tag = metadata.get("tokenizer.ggml.pre")
-    if not isinstance(tag, str) or tag not in PRETOKENIZERS:
-        raise UserError(
-            f"{where}: pre-tokenizer {tag!r:.60} is not supported; supported: {', '.join(PRETOKENIZERS)}"
-        )
-    tokens = _strings(metadata, "tokenizer.ggml.tokens", where)
-    types = [int(t) for t in metadata.get("tokenizer.ggml.token_type", ())]
-    if types and len(types) != len(tokens):
-        raise UserError(f"{where}: {len(types)} token types for {len(tokens)} tokens")
-    control = frozenset(i for i, t in enumerate(types) if t == _CONTROL)
-    defined = frozenset(i for i, t in enumerate(types) if t == _USER_DEFINED)
-    inner = _byte_level(tokens, _merges(metadata, where), tag, where)
-    _add(inner, tokens, control, defined)
-    special = _special(metadata, len(tokens), where)
-    tokenizer = Tokenizer(inner, tokens, control=control, special=special)
-    tokenizer.adds_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", tag in IGNORE_MERGES))
-    return tokenizer
-
-
-def _byte_level(tokens: list[str], merges: list[tuple[str, str]], tag: str, where: str) -> Any:
-    from tokenizers import Tokenizer as Inner
-    from tokenizers.models import BPE
-
-    vocabulary = {token: i for i, token in enumerate(tokens)}
-    if len(vocabulary) != len(tokens):
-        raise UserError(
-            f"{where}: {len(tokens) - len(vocabulary)} tokens of the vocabulary stand there twice"
-        )
-    missing = [c for c in byte_characters() if c not in vocabulary]
-    if len(missing) > 128:  # some vocabularies lack bytes that UTF-8 never has, none lacks half of them
-        raise UserError(f"{where}: the vocabulary lacks {len(missing)} of the 256 bytes; not byte-level BPE")
     try:
-        model = BPE(vocab=vocabulary, merges=merges, ignore_merges=tag in IGNORE_MERGES)
-    except Exception as error:  # the library raises plain Exception
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{where}: the vocabulary and its merges do not fit together ({reason})") from error
-    inner = Inner(model)
-    inner.pre_tokenizer = PRETOKENIZERS[tag]()
-    return inner
-
-
-def _add(inner: Any, tokens: list[str], control: frozenset[int], defined: frozenset[int]) -> None:
-    """Tokens that are taken whole, before any cutting."""
-    from tokenizers import AddedToken
-
-    inner.add_special_tokens(
-        [AddedToken(tokens[i], special=True, normalized=False) for i in sorted(control) if tokens[i]]
-    )
-    inner.add_tokens(
-        [AddedToken(tokens[i], special=False, normalized=False) for i in sorted(defined) if tokens[i]]
-    )
-
-
-def _strings(metadata: Mapping[str, Any], key: str, where: str) -> list[str]:
-    values = metadata.get(key)
-    if not isinstance(values, list) or not values:
-        raise UserError(f"{where}: the metadata lacks {key}, a list of strings")
-    return values
-
-
-def _merges(metadata: Mapping[str, Any], where: str) -> list[tuple[str, str]]:
-    pairs = []
-    for line in metadata.get("tokenizer.ggml.merges", ()):
-        left, space, right = str(line).partition(" ")
-        if not (left and space and right):
-            raise UserError(f"{where}: the merge {line!r:.60} is not two tokens with a space between")
-        pairs.append((left, right))
-    return pairs
-
-
-def _special(metadata: Mapping[str, Any], size: int, where: str) -> dict[str, int]:
-    found = {}
-    for name in ("bos", "eos", "eot", "eom", "unknown", "padding"):
-        value = metadata.get(f"tokenizer.ggml.{name}_token_id")
-        if value is None:
-            continue
-        if not isinstance(value, int) or not 0 <= value < size:
-            raise UserError(f"{where}: the {name} token {value!r:.40} is not in the vocabulary of {size}")
-        found[name] = value
-    return found
+        return work()
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+            raise UserError(f"{where}: {reason}") from error
+        raise
 
 
 @functools.cache
