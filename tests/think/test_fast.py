@@ -1,0 +1,266 @@
+"""The fast path against the portable one, its kernels against exact arithmetic, other CPUs' instructions."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from whygpu import engine, models, think
+from whygpu.models.quants import to_float32
+from whygpu.think.fast.pack import FORMATS, pack
+
+SIZES = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
+QUESTION = "Why do LLMs need GPUs?"
+
+
+def random_rows(kind: str, n: int, k: int, seed: int) -> Any:
+    """(n, bytes) of random blocks whose scales are ordinary numbers."""
+    random = np.random.default_rng(seed)
+    blocks = random.integers(0, 256, (n, k // 32, SIZES[kind]), dtype=np.uint8)
+    for place in range(FORMATS[kind].header // 2):
+        scales = (random.standard_normal((n, k // 32)) / 50).astype(np.float16)
+        blocks[..., 2 * place : 2 * place + 2] = scales[..., None].view(np.uint8)
+    return blocks.reshape(n, -1)
+
+
+@pytest.mark.parametrize("kind", list(SIZES))
+@pytest.mark.parametrize("tokens", [1, 3, 4, 9])
+def test_products_equal_those_of_the_dequantised_weights(kind: str, tokens: int) -> None:
+    """Weights as the portable path reads them, activations as the kernel rounded them, in float64."""
+    from whygpu.think.fast.activations import quantise
+    from whygpu.think.fast.products import rows
+    from whygpu.think.fast.state import Matrices
+
+    @engine.jit.kernel
+    def multiply(m, x, codes, scales, sums, groups, width, tokens, out):  # type: ignore[no-untyped-def]
+        for t in range(tokens):
+            quantise(x, t * width, width, codes, scales, sums, t * width)
+        for g in range(groups):
+            rows(m, 0, 0, g, width, codes, scales, sums, 0, tokens, out, 16 * g, 16 * groups)
+
+    n, k = 48, 96
+    raw = random_rows(kind, n, k, tokens)
+    octets = pack(raw, kind, n, k).reshape(-1)
+    plan = np.zeros((1, 1), np.int64)
+    empty = np.zeros((1, 1), np.float32)
+    m = Matrices(
+        octets.view(np.int8), octets.view(np.int16), plan, plan + FORMATS[kind].code, empty[0], empty, empty
+    )
+    x = np.random.default_rng(9).standard_normal((tokens, k)).astype(np.float32)
+    codes, sums = np.zeros(tokens * k, np.int8), np.zeros(tokens * k // 32, np.int32)
+    scales, out = np.zeros(tokens * k // 32, np.float32), np.zeros((tokens, n), np.float32)
+    multiply(m, x.reshape(-1), codes, scales, sums, n // 16, k, tokens, out.reshape(-1))
+
+    rounded = codes.reshape(tokens, -1, 32) * scales.reshape(tokens, -1, 1).astype(np.float64)
+    assert np.abs(rounded - x.reshape(rounded.shape)).max() <= np.abs(x).max() / 127 / 2 * 1.001
+    assert (codes.reshape(-1, 32).sum(1, dtype=np.int64) == sums).all()
+    weights = to_float32(raw.reshape(-1), kind, 32, SIZES[kind]).reshape(n, k).astype(np.float64)
+    exact = rounded.reshape(tokens, k) @ weights.T
+    scale = np.abs(rounded.reshape(tokens, k)) @ np.abs(weights).T
+    assert (np.abs(out - exact) <= 2e-6 * scale).all()
+
+
+def test_packing_keeps_every_byte_and_refuses_ragged_matrices() -> None:
+    raw = random_rows("Q4_1", 32, 64, 0)
+    packed = pack(raw, "Q4_1", 32, 64)
+    assert packed.size == raw.size
+    assert np.array_equal(np.sort(packed.reshape(-1)), np.sort(raw.reshape(-1)))
+    for n, k in ((30, 64), (32, 48)):
+        with pytest.raises(engine.UserError, match="cannot be packed"):
+            pack(raw, "Q4_1", n, k)
+
+
+def test_exponential_is_within_two_units_of_the_last_place() -> None:
+    from whygpu.engine import simd
+    from whygpu.think.fast.activations import exp16
+
+    @engine.jit.kernel
+    def exponentials(x, out):  # type: ignore[no-untyped-def]
+        for i in range(0, x.size, 16):
+            simd.store_f32x16(out, i, exp16(simd.load_f32x16(x, i)))
+
+    x = np.linspace(-86.9, 87.9, 1 << 16).astype(np.float32)
+    out = np.zeros_like(x)
+    exponentials(x, out)
+    exact = np.exp(x.astype(np.float64))
+    assert (np.abs(out - exact) <= 2 * np.spacing(exact.astype(np.float32))).all()
+
+
+@pytest.mark.parametrize("cpu", [None, "generic"])
+def test_half_precision_both_ways_equals_numpys(cpu: str | None, tmp_path: Path) -> None:
+    program = tmp_path / "halves.py"
+    program.write_text(HALVES)
+    environment = {**os.environ, **({"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""} if cpu else {})}
+    out = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=True, env=environment
+    )
+    assert out.stdout.split() == ["0", "0"]
+
+
+HALVES = """
+import numpy as np
+from whygpu.engine import simd
+from whygpu.engine.jit import kernel
+@kernel
+def down(x, y):
+    for i in range(x.size): y[i] = simd.half_bits(x[i])
+@kernel
+def up(x, y):
+    for i in range(0, x.size, 16): simd.store_f32x16(y, i, simd.half_to_float(simd.load_f16x16(x, i)))
+random = np.random.default_rng(0)
+x = random.integers(0, 2**32, 100_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+edges = [0, -0.0, np.inf, 65504, 65519.9, 65520, 2.98e-8, 5.96e-8, 6.1035e-05]
+x = np.concatenate([x, np.array(edges, np.float32)])
+y = np.zeros(x.size, np.int16)
+down(x, y)
+with np.errstate(all="ignore"):
+    wrong = (x.astype(np.float16).view(np.int16) != y) & ~np.isnan(x)
+print(wrong.sum())
+halves = np.arange(65536, dtype=np.uint16).view(np.int16)
+z = np.zeros(65536, np.float32)
+up(halves, z)
+exact = halves.view(np.float16).astype(np.float32)
+print((np.isfinite(exact) & (exact != z)).sum())
+"""
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[think.Model, think.Model]:
+    """SmolLM2-135M by the fast path and by the portable one."""
+    try:
+        fast = think.load(path="fast", backend=engine.backend("cpu", threads=2))
+    except models.Unavailable as reason:
+        pytest.skip(f"the default model cannot be had: {reason}")
+    return fast, think.load(path="portable", backend=engine.backend("cpu", threads=1))
+
+
+def every_score(model: think.Model, ids: list[int]) -> Any:
+    """(T, vocab): one token at a time, as decoding does."""
+    cache = think.new_cache(model, len(ids))
+    with engine.using(model.backend):
+        return np.stack([think.decode_one_token(model, token, cache).copy() for token in ids])
+
+
+def perplexity(scores: Any, ids: list[int]) -> float:
+    """Of each next token of a text."""
+    top = scores[:-1].astype(np.float64)
+    logs = top - top.max(1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(1, keepdims=True))
+    return float(np.exp(-logs[np.arange(len(ids) - 1), ids[1:]].mean()))
+
+
+TEXT = (
+    "The Moon orbits the Earth once every twenty-seven days. Its gravity raises the tides, and because the "
+    "Earth turns faster than the Moon moves, friction in the oceans slowly lengthens the day. Long ago a day "
+    "had only twenty-two hours, as the growth lines of fossil corals show."
+)
+
+
+def test_perplexity_is_within_one_percent_of_float32(pair: tuple[think.Model, think.Model]) -> None:
+    fast, portable = pair
+    ids = fast.tokenizer.encode(TEXT)
+    with engine.using(portable.backend):
+        exact = perplexity(think.logits(portable, ids), ids)
+    assert perplexity(every_score(fast, ids), ids) == pytest.approx(exact, rel=0.01)
+
+
+def test_greedy_text_is_identical_over_runs(pair: tuple[think.Model, think.Model]) -> None:
+    fast, _ = pair
+    texts = {"".join(t.text for t in think.generate(fast, QUESTION, max_tokens=48)) for _ in range(3)}
+    assert len(texts) == 1
+
+
+def test_prefill_and_decode_agree(pair: tuple[think.Model, think.Model]) -> None:
+    """Each within what rounding activations to bytes does to a score."""
+    fast, portable = pair
+    ids = fast.tokenizer.encode(TEXT)[:40]
+    at_once = think.prefill(fast, ids, think.new_cache(fast, 64))
+    one_by_one = every_score(fast, ids)[-1]
+    exact = think.logits(portable, ids)[-1]
+    spread = exact.std()
+    for scores in (at_once, one_by_one):
+        assert np.abs(scores - exact).mean() < 0.1 * spread
+        assert scores.argmax() == exact.argmax()
+
+
+def test_rewinding_the_cache_forgets_exactly_what_came_after(pair: tuple[think.Model, think.Model]) -> None:
+    fast, _ = pair
+    ids = fast.tokenizer.encode(TEXT)[:24]
+    cache = think.new_cache(fast, 64)
+    first = think.prefill(fast, ids, cache)
+    think.prefill(fast, ids[:7], cache)
+    cache.rewind(len(ids) - 1)
+    again = think.decode_one_token(fast, ids[-1], cache)
+    fresh = think.new_cache(fast, 64)
+    think.prefill(fast, ids[:-1], fresh)
+    assert np.array_equal(again, think.decode_one_token(fast, ids[-1], fresh))
+    assert first.argmax() == again.argmax()
+
+
+def test_the_ledger_counts_what_the_list_of_products_says(pair: tuple[think.Model, think.Model]) -> None:
+    """All but attention exactly; attention as executed: tiles of four rows, positions in blocks of 16."""
+    fast, _ = pair
+    a = fast.architecture
+    with engine.ledger() as ledger, engine.using(fast.backend):
+        think.decode_one_token(fast, 5, think.new_cache(fast, 16))
+    counts = {key[1:]: count for key, count in ledger.counts("think").items()}
+    for work in models.matmuls(a, tokens=1):
+        if work.operand == "weights":
+            assert counts[work.name, work.batch, work.m, work.n, work.k] == work.count
+        elif work.name == "scores":
+            assert counts["scores", a.kv_heads, a.group, 16, a.head_dim] == a.layers
+    rows = ledger.rows(("workload",))
+    assert sum(row.seconds for row in rows) > 0
+    assert ledger.totals("think").products == sum(work.count for work in models.matmuls(a, tokens=1))
+
+
+def test_memory_stays_near_the_file_size() -> None:
+    program = (
+        "import psutil, os\nfrom whygpu import think, engine\n"
+        "import numba, tokenizers, jinja2\n"
+        "before = psutil.Process().memory_info().rss\n"
+        "model = think.load(path='fast')\n"
+        "list(think.generate(model, 'Hello', max_tokens=4))\n"
+        "print(psutil.Process().memory_info().rss - before, model.path.stat().st_size)"
+    )
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    grown, size = (int(word) for word in out.stdout.split())
+    assert grown < 3.5 * size  # packed weights, the mapped file's pages, compiled kernels
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cpu", "features", "dot"),
+    [
+        ("generic", "", "generic"),
+        ("x86-64-v2", "", "generic"),
+        ("x86-64-v3", "+avx2,+fma,+f16c,+avx", "avx2"),
+    ],
+)
+def test_other_instruction_sets_give_the_same_words(cpu: str, features: str, dot: str) -> None:
+    """Compiled for a CPU without VNNI, AVX-512, AVX2 or F16C: chosen before compiling, the same words."""
+    if os.uname().machine != "x86_64":
+        pytest.skip("these are x86-64 CPUs")
+    program = (
+        "from whygpu import think, engine\nfrom whygpu.engine import simd\n"
+        f"model = think.load(path='fast')\nprint(simd.byte_dot())\n"
+        f"print(''.join(t.text for t in think.generate(model, {QUESTION!r}, max_tokens=8)))"
+    )
+    environment = {**os.environ, "NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features}
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+    kind, text = out.stdout.split("\n", 1)
+    assert kind == dot
+    assert text.strip() == "The answer to this question is a classic"
+
+
+def test_what_the_fast_path_cannot_is_named() -> None:
+    with pytest.raises(engine.UserError, match="fast path runs on cpu alone"):
+        think.load(path="fast", backend="torch:cpu")
+    with pytest.raises(engine.UserError, match="path 'quick' is unknown; known: auto, fast, portable"):
+        think.load(path="quick")
