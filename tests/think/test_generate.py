@@ -1,4 +1,4 @@
-"""Answers: sampling, stopping, streaming, templates, errors."""
+"""Answers: stopping, streaming, sliding, candidates, templates, errors."""
 
 import importlib
 from pathlib import Path
@@ -7,64 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_models
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers.generation.logits_process import (
-    MinPLogitsWarper,
-    RepetitionPenaltyLogitsProcessor,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
 
-from whygpu import models, think
+from whygpu import engine, models, think
 from whygpu.engine import UserError
-from whygpu.think.sampling import Sampler, _penalise
 from whygpu.think.sandbox import render
 from whygpu.think.streaming import TextStream
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> think.Model:
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[think.Model, Any]:
+    """A tiny model of 300 tokens and a context of 256, and transformers' own."""
     path = tmp_path_factory.mktemp("models") / "tiny.gguf"
-    tiny_models.llama(path)
-    return think.load(path)
+    reference = tiny_models.llama(path)
+    return think.load(path), reference
 
 
-SCORES = np.random.default_rng(3).standard_normal(200).astype(np.float32) * 3
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        ({"top_k": 17}, TopKLogitsWarper(17)),
-        ({"top_p": 0.8}, TopPLogitsWarper(0.8)),
-        ({"top_p": 0.05}, TopPLogitsWarper(0.05)),
-        ({"min_p": 0.1}, MinPLogitsWarper(0.1)),
-    ],
-)
-def test_filters_keep_what_transformers_keeps(ours: dict[str, Any], theirs: Any) -> None:
-    expected = theirs(torch.tensor([[0]]), torch.from_numpy(SCORES)[None].double())[0].numpy()
-    found = Sampler(temperature=1.0, **ours).filtered(SCORES.astype(np.float64))
-    assert np.isfinite(found).any()
-    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
-
-
-def test_repeat_penalty_is_that_of_transformers() -> None:
-    history = [1, 5, 5, 80]
-    processor = RepetitionPenaltyLogitsProcessor(1.3)
-    expected = processor(torch.tensor([history]), torch.from_numpy(SCORES)[None])[0].numpy()
-    np.testing.assert_allclose(_penalise(SCORES, history, 1.3), expected, rtol=1e-6)
-
-
-def test_sampling_follows_the_distribution() -> None:
-    scores = np.log(np.array([0.6, 0.3, 0.1], np.float32))
-    sampler = Sampler(temperature=1.0, seed=4)
-    drawn = [sampler.choose(scores, []) for _ in range(4000)]
-    shares = np.bincount([token for token, _ in drawn], minlength=3) / 4000
-    np.testing.assert_allclose(shares, [0.6, 0.3, 0.1], atol=0.03)
-    assert {round(p, 5) for token, p in drawn if token == 1} == {0.3}
-    assert Sampler().choose(scores, []) == (0, pytest.approx(0.6))
+@pytest.fixture(scope="module")
+def model(both: tuple[think.Model, Any]) -> think.Model:
+    return both[0]
 
 
 def test_seeds(model: think.Model) -> None:
@@ -89,6 +51,11 @@ def test_seeds(model: think.Model) -> None:
         ({"context": 0}, "context: 0 is not possible; .* room for 1 to 256"),
         ({"context": 999}, "context: 999 is not possible"),
         ({"context": 10}, "a context of 10 has room for 9"),
+        ({"context": 4, "slide": True}, "context: 4 is too small to slide"),
+        ({"candidates": -1}, "candidates: -1"),
+        ({"temperature": float("nan")}, "temperature: nan is not possible"),
+        ({"prompt": "half \ud83d"}, "the prompt is not UTF-8 text .character 6."),
+        ({"system": "\udcff"}, "the prompt is not UTF-8 text .character 1."),
         ({"stop": [""]}, "stop: an empty text"),
         ({"chat": False, "system": "x"}, "need the chat template"),
         ({"prompt": "  \n"}, "the prompt is empty"),
@@ -113,6 +80,130 @@ def test_ends(model: think.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(list(answer)) + len(answer.prompt_ids) == 30
     assert answer.statistics.finish == "context"
     assert list(answer) == []  # it is over
+
+
+def test_a_full_context_slides(both: tuple[think.Model, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a slow account of the rule, each token by a whole pass of transformers over what is left."""
+    model, reference = both
+    monkeypatch.setattr(model.tokenizer, "ends", frozenset())
+    answer = think.generate(model, "abcdefghij", max_tokens=40, chat=False, context=20, slide=True)
+    said = [token.id for token in answer]
+    window, expected, slides = list(answer.prompt_ids), [], 0
+    for step in range(40):
+        expected += tiny_models.reference_greedy(reference, window, 1)
+        window.append(expected[-1])
+        if len(window) == 20 and step < 39:
+            window = window[:4] + window[12:]  # four first tokens stay, and of the other 16 the later half
+            slides += 1
+    assert said == expected
+    assert answer.statistics.slides == slides == 4
+    assert answer.statistics.finish == "length"
+    # the four kept tokens are still in the cache; the eight after them stand at new positions
+    assert answer.statistics.prefill_tokens == 10 + slides * 8
+    assert answer.statistics.decode_steps == 40 - 1 - slides
+
+
+def test_a_slide_keeps_the_system_message(model: think.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.tokenizer, "ends", frozenset())
+    answer = think.generate(model, "hello", system="rules", max_tokens=99, context=64, slide=True)
+    assert answer.rules.keep == len("[system]rules[user]")
+    list(answer)
+    assert model.tokenizer.decode(answer._window).startswith("[system]rules[user]")
+
+
+def test_candidates_are_the_likeliest_next_tokens(both: tuple[think.Model, Any]) -> None:
+    model, reference = both
+    answer = think.generate(model, "ab", max_tokens=3, chat=False, candidates=5)
+    tokens = list(answer)
+    ids = list(answer.prompt_ids)
+    for token in tokens:
+        scores = tiny_models.reference_logits(reference, ids)[-1].astype(np.float64)
+        expected = np.exp(scores - scores.max())
+        expected /= expected.sum()
+        assert [c.id for c in token.candidates] == np.argsort(-expected)[:5].tolist()
+        found = [c.probability for c in token.candidates]
+        np.testing.assert_allclose(found, -np.sort(-expected)[:5], rtol=1e-3)
+        assert [c.chance for c in token.candidates] == [1.0, 0, 0, 0, 0]  # greedy
+        assert token.probability == token.candidates[0].probability
+        ids.append(token.id)
+    names = {c.text for token in tokens for c in token.candidates if c.id > 255}
+    assert all(name.startswith("<|") for name in names)  # control tokens are written out
+    assert next(think.generate(model, "ab")).candidates == ()
+
+
+def test_stopping_keeps_what_was_said(model: think.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.tokenizer, "ends", frozenset())
+    answer = think.generate(model, "abc", max_tokens=50)
+    said = [next(answer).id for _ in range(7)]
+    answer.stop()
+    assert list(answer) == []
+    assert answer.ids == said
+    assert (answer.statistics.finish, answer.statistics.generated_tokens) == ("interrupted", 7)
+    assert answer.text == model.tokenizer.decode(said)[: len(answer.text)]
+    unheard = think.generate(model, "abc")
+    unheard.stop()
+    assert list(unheard) == []
+    assert (unheard.text, unheard.statistics.prefill_tokens) == ("", 0)
+
+
+def test_a_long_prompt_can_be_stopped_between_chunks(
+    model: think.Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whygpu.think.passes.PREFILL_CHUNK", 4)
+    ids = list(range(30, 50))
+    cache = think.PrefixCache(model, 64)
+    calls = 0
+
+    def between() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise InterruptedError
+
+    with engine.using(model.backend):
+        with pytest.raises(InterruptedError):
+            cache.prefill(ids, between)
+        assert cache.ids == ids[:8]  # two chunks are done
+        assert cache.known(ids) == 8
+        resumed = cache.prefill(ids)
+    np.testing.assert_allclose(resumed, think.logits(model, ids)[-1], atol=1e-4)
+
+
+def test_a_prefix_is_computed_once(model: think.Model) -> None:
+    cache = think.PrefixCache(model, 64)
+    first, second = [40, 41, 42, 43, 44], [40, 41, 42, 99, 98, 97]
+    with engine.using(model.backend):
+        cache.prefill(first)
+        assert (cache.known(second), cache.known(first), cache.known([7])) == (3, 4, 0)
+        with engine.ledger() as ledger:
+            scores = cache.prefill(second)
+        after = cache.decode(96)
+    rows = {m for (_, name, _, m, _, _) in ledger.counts() if name == "Q"}
+    assert rows == {3}
+    assert cache.ids == [*second, 96]
+    expected = think.logits(model, [*second, 96])
+    np.testing.assert_allclose(scores, expected[-2], atol=1e-4)
+    np.testing.assert_allclose(after, expected[-1], atol=1e-4)
+
+
+def test_the_cache_grows_with_the_text(model: think.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whygpu.think.cache.FIRST_ROOM", 2)
+    cache = think.Cache(model.architecture, 40)
+    ids = list(range(20, 53))
+    with engine.using(model.backend):
+        think.prefill(model, ids[:3], cache)
+        for token in ids[3:]:
+            scores = think.decode_one_token(model, token, cache)
+        np.testing.assert_allclose(scores, think.logits(model, ids)[-1], atol=1e-4)
+        with pytest.raises(UserError, match=r"the context is full: 33 \+ 8 tokens do not fit into 40"):
+            think.prefill(model, ids[:8], cache)
+
+
+def test_scores_that_are_no_numbers_are_one_line(model: think.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = np.full(300, np.nan, np.float32)
+    monkeypatch.setattr("whygpu.think.prefix.prefill", lambda *_, **__: broken)
+    with pytest.raises(UserError, match="scores are not numbers"):
+        next(think.generate(model, "abc"))
 
 
 def test_the_end_token_stops(model: think.Model, monkeypatch: pytest.MonkeyPatch) -> None:

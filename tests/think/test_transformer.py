@@ -77,7 +77,7 @@ def test_cache_equals_full_pass(pair: tuple[Path, Any]) -> None:
 def test_chunked_prefill_equals_one_pass(pair: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     model = think.load(pair[0])
     whole = think.logits(model, IDS)
-    module = importlib.import_module("whygpu.think.generate")  # the package has a function of that name
+    module = importlib.import_module("whygpu.think.passes")
     monkeypatch.setattr(module, "PREFILL_CHUNK", 7)
     np.testing.assert_allclose(think.logits(model, IDS), whole, atol=1e-4)
     with engine.ledger() as ledger, engine.using(model.backend):
@@ -140,7 +140,8 @@ def test_llama_3_frequency_divisors() -> None:
     frequencies = theta ** (-np.arange(0, head_dim, 2) / head_dim)
     wavelengths = 2 * np.pi / frequencies
     factors = np.where(wavelengths > 8192, 8.0, 1.0)
-    cosine, sine = think.layers.rope_table(head_dim, theta, factors, 100, 2)
+    given = models.RopeScaling(kind="divisors", divisors=tuple(factors))
+    cosine, sine = think.layers.rope_table(models.Rope(theta, head_dim, given), 100, 2)
     assert cosine.shape == (2, 1, 64)
     np.testing.assert_allclose(cosine[1, 0], np.cos(101 * frequencies / factors), atol=1e-6)
     np.testing.assert_allclose(sine[0, 0], np.sin(100 * frequencies / factors), atol=1e-6)

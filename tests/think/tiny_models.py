@@ -21,6 +21,7 @@ torch.set_num_threads(
     1
 )  # the reference shares the cores with the engine; two spinning teams stall each other
 VOCAB = 300
+TOKENS = [*byte_characters(), *(f"<|{i}|>" for i in range(VOCAB - 258)), "th", "<|im_end|>"]
 TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]"
 
 
@@ -69,7 +70,7 @@ def llama(path: Path, *, heads: int = 4, kv_heads: int = 2, head_dim: int = 16, 
     )
     model = LlamaForCausalLM(config).eval()
     _perturb_norms(model)
-    writer = _writer(path, "llama", config, 48)
+    writer = writer_of(path, "llama", 3, 256, 48)
     writer.add_feed_forward_length(80)
     writer.add_head_count(heads)
     writer.add_head_count_kv(kv_heads)
@@ -102,7 +103,7 @@ def llama(path: Path, *, heads: int = 4, kv_heads: int = 2, head_dim: int = 16, 
         else:
             stored = f"{names[part]}.weight"
         writer.add_tensor(stored, value)
-    _close(writer)
+    close(writer)
     return model
 
 
@@ -129,7 +130,7 @@ def gpt2(path: Path) -> Any:
     )
     model = GPT2LMHeadModel(config).eval()
     _perturb_norms(model)
-    writer = _writer(path, "gpt2", config, 48)
+    writer = writer_of(path, "gpt2", 3, 128, 48)
     writer.add_feed_forward_length(192)
     writer.add_head_count(4)
     writer.add_layer_norm_eps(1e-5)
@@ -154,7 +155,7 @@ def gpt2(path: Path) -> Any:
         else:
             stored = names[part]
         writer.add_tensor(f"{stored}.{ending}", value)
-    _close(writer)
+    close(writer)
     return model
 
 
@@ -171,22 +172,22 @@ def _arrays(model: Any) -> Iterator[tuple[str, np.ndarray]]:
         yield name, parameter.detach().numpy()
 
 
-def _writer(path: Path, family: str, config: Any, width: int) -> gguf.GGUFWriter:
+def writer_of(path: Path, family: str, layers: int, context: int, width: int) -> gguf.GGUFWriter:
+    """A writer that has the shapes that all families share, and a tokenizer."""
     writer = gguf.GGUFWriter(path, family)
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
+    writer.add_block_count(layers)
+    writer.add_context_length(context)
     writer.add_embedding_length(width)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
-    tokens = [*byte_characters(), *(f"<|{i}|>" for i in range(VOCAB - 257)), "<|im_end|>"]
-    writer.add_token_list(tokens)
-    writer.add_token_types([1] * 256 + [3] * (VOCAB - 256))
-    writer.add_token_merges([])
+    writer.add_token_list(TOKENS)
+    writer.add_token_types([1] * 256 + [3] * (VOCAB - 258) + [1, 3])
+    writer.add_token_merges(["t h"])
     writer.add_chat_template(TEMPLATE)
     return writer
 
 
-def _close(writer: gguf.GGUFWriter) -> None:
+def close(writer: gguf.GGUFWriter) -> None:
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

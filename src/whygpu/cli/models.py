@@ -1,6 +1,6 @@
 """``whygpu models``: which language models are known, and which are here."""
 
-from dataclasses import asdict
+from typing import Any
 
 import rich_click as click
 
@@ -8,10 +8,13 @@ from whygpu.cli.options import json_option, language_option
 
 __all__ = ["models"]
 
+SHAPE = ("family", "layers", "d_model", "heads", "kv_heads", "head_dim", "d_ff", "vocab", "context")
+"""What ``list --json`` says of a model's shape, beside its parameters and how they are stored."""
+
 
 @click.group()
 def models() -> None:
-    """List, fetch and find language models.
+    """List, fetch, find and remove language models.
 
     Example: [bold]whygpu models list[/bold]
     """
@@ -21,20 +24,46 @@ def models() -> None:
 @json_option
 @language_option
 def list_models(as_json: bool, language: str | None) -> None:
-    """List the catalogue: shapes, parameters, source.
+    """List the catalogue, and what is on this disk.
 
     Example: [bold]whygpu models list --json[/bold]
     """
     from whygpu import models as catalogue
     from whygpu.cli.screen import Screen
-    from whygpu.cli.tables.catalogue import models_table
+    from whygpu.cli.tables.models import models_tables
 
     screen = Screen(language, as_json)
-    architectures = [catalogue.get(name) for name in catalogue.names()]
+    known = [(catalogue.get(name), catalogue.model_file(name)) for name in catalogue.names()]
+    here = catalogue.stored()
     if as_json:
-        screen.json([{**asdict(shape), "parameters": shape.parameters} for shape in architectures])
+        entries = [_entry(shape, file, here) for shape, file in known]
+        screen.json({"catalogue": entries, "stored": [_stored(model) for model in here]})
     else:
-        screen.show(models_table(screen.texts, architectures))
+        screen.show(*models_tables(screen.texts, known, here))
+
+
+def _entry(shape: Any, file: Any, here: list[Any]) -> dict[str, Any]:
+    return {
+        "name": shape.name,
+        **{key: getattr(shape, key) for key in SHAPE},
+        "parameters": shape.parameters,
+        "quant": shape.quant,
+        "bits_per_weight": shape.bits_per_weight,
+        "source": shape.source,
+        "file": None if file is None else {"name": file.name, "bytes": file.size, "licence": file.licence},
+        "stored": any(model.name == shape.name and model.whole for model in here),
+    }
+
+
+def _stored(model: Any) -> dict[str, Any]:
+    place = "huggingface" if model.shared else "whygpu"
+    return {
+        "name": model.name,
+        "path": str(model.path),
+        "bytes": model.size,
+        "whole": model.whole,
+        "cache": place,
+    }
 
 
 @models.command()
@@ -52,6 +81,23 @@ def pull(name: str, language: str | None) -> None:
     with screen.working("step.load"):
         path = catalogue.locate(name, progress=screen.progress)
     click.echo(path)
+
+
+@models.command()
+@click.argument("name")
+@language_option
+def remove(name: str, language: str | None) -> None:
+    """Delete a model from this disk, without asking; prints what was removed.
+
+    Example: [bold]whygpu models remove smollm2-135m[/bold]
+    """
+    from whygpu import models as catalogue
+    from whygpu.cli.screen import Screen
+    from whygpu.story.numbers import size
+
+    screen = Screen(language)
+    gone = catalogue.remove(name)
+    click.echo(screen.texts("models.removed", name=gone.name, size=size(gone.size), path=gone.path))
 
 
 @models.command()

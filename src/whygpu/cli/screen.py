@@ -58,7 +58,10 @@ class Screen:
 
     @contextlib.contextmanager
     def working(self, key: str, /, **values: object) -> Iterator[None]:
-        """A live line on stderr while the block runs."""
+        """A live line on stderr while the block runs; none where stderr is no terminal."""
+        if not self.err.is_terminal:
+            yield
+            return
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),

@@ -1,6 +1,9 @@
-"""``whygpu think``: a language model goes on from a prompt."""
+"""``whygpu think``: a language model goes on from a prompt, or talks."""
 
+import contextlib
+import functools
 import sys
+from time import perf_counter
 from typing import Any
 
 import rich_click as click
@@ -9,40 +12,53 @@ from whygpu.cli.options import device_option, json_option, language_option, thre
 
 __all__ = ["think"]
 
+LONGEST_PROMPT = 1 << 24
+"""Bytes read from stdin at most; no context holds more."""
+MAX_TOKENS = {False: 128, True: 512}
+"""Tokens of an answer by default, alone and in a chat."""
+INTERRUPTED = 130
+
 
 @click.command()
-@click.argument("prompt")
-@click.option("--model", "-m", help="A catalogue name or a GGUF file (default: smollm2-135m).")
-@click.option(
-    "--chat/--raw", default=True, show_default=True, help="Put the model's chat template around the prompt."
-)
+@click.argument("prompt", required=False)
+@click.option("--model", "-m", help="Catalogue name, GGUF file, folder or Hugging Face id (smollm2-135m).")
+@click.option("--interactive", "-i", is_flag=True, help="Talk: history, /help, /reset, /stats, /quit.")
+@click.option("--chat/--raw", default=None, help="Chat template or bare text (default: as the model has it).")
 @click.option("--system", help="The system message of the chat.")
-@click.option(
-    "--max-tokens", "-n", type=click.IntRange(1), default=128, show_default=True, help="Stop after this many."
-)
+@click.option("--max-tokens", "-n", type=click.IntRange(1), help="Length of an answer (128; in a chat 512).")
 @click.option("--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="0 is greedy.")
-@click.option(
-    "--top-k", type=click.IntRange(0), default=0, show_default=True, help="Only the K likeliest; 0: all."
-)
-@click.option(
-    "--top-p", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Nucleus sampling."
-)
+@click.option("--top-k", type=click.IntRange(0), default=0, show_default=True, help="K likeliest; 0: all.")
+@click.option("--top-p", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Nucleus.")
 @click.option(
     "--min-p", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share of the best's odds."
 )
 @click.option(
     "--repeat-penalty", type=click.FloatRange(0.1), default=1.0, show_default=True, help="1 is none."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="For temperatures above 0.")
-@click.option("--stop", multiple=True, help="Stop before this text; may be given more than once.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the random numbers.")
+@click.option("--stop", multiple=True, help="End before this text; may be given more than once.")
+@click.option("--context", type=click.IntRange(1), help="Tokens of prompt and answer (default: the model's).")
+@click.option("--slide", is_flag=True, help="When the context is full, forget the oldest and go on.")
+@click.option(
+    "--show-candidates",
+    "candidates",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="K",
+    help="Show the K likeliest next words at each step.",
+)
 @device_option
 @threads_option
-@click.option("--ledger", "with_ledger", is_flag=True, help="Show what was multiplied.")
+@click.option("--ledger", "with_ledger", is_flag=True, help="What was multiplied, in prefill and decode.")
 @json_option
 @language_option
 def think(
-    prompt: str,
+    prompt: str | None,
     model: str | None,
+    interactive: bool,
+    chat: bool | None,
+    system: str | None,
+    max_tokens: int | None,
     device: str,
     threads: int | None,
     with_ledger: bool,
@@ -52,54 +68,128 @@ def think(
 ) -> None:
     """Let a language model answer PROMPT (- reads it from stdin).
 
-    Example: [bold]whygpu think "Why is the sky blue?" -n 64 --ledger[/bold]
+    Examples: [bold]whygpu think "Why is the sky blue?" --show-candidates 5[/bold],
+    [bold]whygpu think -i --system "Be brief." --temperature 0.7[/bold]
     """
     from whygpu import engine
-    from whygpu import think as thinking
     from whygpu.cli.screen import Screen
-    from whygpu.cli.tables import ledger_rows_table, thinking_line
 
+    prompt = _given(prompt, interactive, as_json)
+    how |= {"max_tokens": max_tokens or MAX_TOKENS[interactive], "chat": chat, "system": system}
     screen = Screen(language, as_json)
-    if prompt == "-":
-        prompt = sys.stdin.read()
     backend = engine.backend(device, threads=threads)
+    started = perf_counter()
+    loaded = _load(model, backend, screen)
+    load_seconds = perf_counter() - started
+    _say_how_it_continues(loaded, chat, screen)
     with engine.using(backend):
-        with screen.working("step.load"):
-            loaded = thinking.load(model or "smollm2-135m", backend=backend, progress=screen.progress)
-        with engine.ledger() as ledger:
-            generation = thinking.generate(loaded, prompt, **how)
-            _speak(generation, screen)
-    statistics = generation.statistics
-    if as_json:
-        screen.json(
-            {
-                "model": loaded.architecture.name,
-                "prompt": prompt,
-                "text": generation.text,
-                "prompt_tokens": statistics.prompt_tokens,
-                "generated_tokens": statistics.generated_tokens,
-                "prefill_seconds": statistics.prefill_seconds,
-                "decode_seconds": statistics.decode_seconds,
-                "bytes_read_per_token": statistics.bytes_read_per_token,
-                "ended": statistics.finish,
-                **({"ledger": [row.as_dict() for row in ledger.rows()]} if with_ledger else {}),
-            }
-        )
-        return
-    screen.err.print(thinking_line(screen.texts, statistics))
-    if with_ledger:
-        screen.show(ledger_rows_table(screen.texts, ledger.rows()))
+        if interactive:
+            _talk(loaded, prompt, screen, with_ledger, how)
+        else:
+            _answer(loaded, prompt or "", screen, with_ledger, how, load_seconds)
 
 
-def _speak(generation: Any, screen: Any) -> None:
-    """Stream the words to stdout (nowhere with --json); Ctrl-C ends the answer and keeps what was said."""
+def _given(prompt: str | None, interactive: bool, as_json: bool) -> str | None:
+    """The prompt, from the command line or stdin."""
+    if interactive and as_json:
+        raise click.UsageError("--interactive talks with a person; for --json give one prompt")
+    if prompt is None and not interactive:
+        raise click.UsageError("Missing argument 'PROMPT'; - reads it from stdin, --interactive talks")
+    if prompt != "-":
+        return prompt
+    raw = sys.stdin.buffer.read(LONGEST_PROMPT + 1)
+    if len(raw) > LONGEST_PROMPT:
+        raise click.UsageError(f"stdin: more than {LONGEST_PROMPT:,} bytes; no context holds such a prompt")
     try:
-        for token in generation:
-            if not screen.as_json:
-                sys.stdout.write(token.text)
-                sys.stdout.flush()
-    except KeyboardInterrupt:
-        if not generation.text:
-            raise
-    if not screen.as_json:
-        sys.stdout.write("\n")
+        return raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"stdin: byte {error.start + 1} is not UTF-8 text") from error
+
+
+def _load(name: str | None, backend: Any, screen: Any) -> Any:
+    from whygpu.engine.errors import UserError
+    from whygpu.story.thinking import load_model
+
+    if backend.name == "python":
+        raise UserError("--device python multiplies one number at a time: a token takes minutes; use cpu")
+    reasons = []
+
+    def progress(key: str, fraction: float | None = None, /, **values: object) -> None:
+        screen.progress(key, fraction, **values)
+        if key == "think.invented":
+            reasons.append(screen.texts(key, **values))
+
+    with screen.working("step.load"):
+        loaded = load_model(name, backend, progress)
+    if loaded.invented:
+        for line in (*reasons, screen.texts("think.warning")):
+            screen.err.print(line, style="bold yellow", markup=False)
+    return loaded
+
+
+def _say_how_it_continues(loaded: Any, chat: bool | None, screen: Any) -> None:
+    """A model without a template gets bare text; that is said unless it was asked for."""
+    if chat is None and loaded.chat_template is None and not loaded.invented:
+        screen.err.print(screen.texts("think.raw"), style="dim", markup=False)
+
+
+@functools.cache
+def _roof(backend: str) -> Any:
+    """What this machine was measured to do, where that is kept; nothing is measured for it."""
+    from whygpu import measure
+
+    return measure.kept_roofline() if backend in ("cpu", "torch:cpu") else None
+
+
+def _answer(
+    loaded: Any, prompt: str, screen: Any, with_ledger: bool, how: dict[str, Any], load_seconds: float
+) -> None:
+    """One answer, its line of statistics, its ledger; exit code 130 where Ctrl-C ended it."""
+    from whygpu import engine
+    from whygpu import think as thinking
+    from whygpu.cli.answer import answer, bandwidth_share, stage_shares, steps
+    from whygpu.cli.speaking import speak
+    from whygpu.cli.tables.answer import ending_note, speed_line, stage_tables
+    from whygpu.think.generate import as_chat
+
+    show = how["candidates"] > 0
+    with engine.ledger() if with_ledger else contextlib.nullcontext() as ledger:
+        generation = thinking.generate(loaded, prompt, **how)
+        tokens = speak(generation, screen, prompt=prompt, show=show, keep=show and screen.as_json)
+    if not generation.ids:  # Ctrl-C before the first word
+        raise KeyboardInterrupt
+    roof = _roof(loaded.backend.name)
+    ridge = roof.ridge() if roof else None
+    shares = stage_shares(ledger, ridge) if ledger else None
+    if screen.as_json:
+        document = answer(
+            loaded, generation, prompt=prompt, system=how["system"],
+            chat=as_chat(loaded, prompt, how["chat"], how["system"]), load_seconds=load_seconds, roof=roof,
+        )  # fmt: skip
+        document = document.model_copy(update={"steps": steps(tokens) if show else None, "ledger": shares})
+        screen.json(document.model_dump(mode="json"))
+    else:
+        note = ending_note(screen.texts, generation.statistics, generation.rules)
+        line = speed_line(screen.texts, generation.statistics, bandwidth_share(generation.statistics, roof))
+        for part in (note, line) if note else (line,):
+            screen.err.print(part)
+        if shares:
+            screen.show(*stage_tables(screen.texts, shares, ridge))
+    if generation.statistics.finish == "interrupted":
+        sys.exit(INTERRUPTED)
+
+
+def _talk(loaded: Any, first: str | None, screen: Any, with_ledger: bool, how: dict[str, Any]) -> None:
+    from whygpu import engine
+    from whygpu import think as thinking
+    from whygpu.cli.answer import stage_shares
+    from whygpu.cli.chat import Talk
+    from whygpu.cli.tables.answer import stage_tables
+
+    roof = functools.partial(_roof, loaded.backend.name)
+    talk = Talk(thinking.Chat(loaded, **how), screen, roof, show=how["candidates"] > 0)
+    with engine.ledger() if with_ledger else contextlib.nullcontext() as ledger:
+        talk.run(first)
+    if ledger:
+        ridge = roof().ridge() if roof() else None
+        screen.show(*stage_tables(screen.texts, stage_shares(ledger, ridge), ridge))

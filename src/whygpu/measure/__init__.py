@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whygpu.measure.host import Host, this_host
     from whygpu.measure.machine import DTYPES, Figure, Machine
-    from whygpu.measure.probe import roofline
+    from whygpu.measure.probe import kept_roofline, roofline
     from whygpu.measure.rates import Flag, Launch, Rate
     from whygpu.measure.roof import Roofline
     from whygpu.measure.timing import Timing, time_call
@@ -24,6 +24,7 @@ __all__ = [
     "Rate",
     "Roofline",
     "Timing",
+    "kept_roofline",
     "roofline",
     "this_host",
     "time_call",
@@ -32,7 +33,7 @@ __all__ = [
 _PLACES = {
     "host": ("Host", "this_host"),
     "machine": ("DTYPES", "Figure", "Machine"),
-    "probe": ("roofline",),
+    "probe": ("kept_roofline", "roofline"),
     "rates": ("Flag", "Launch", "Rate"),
     "roof": ("Roofline",),
     "timing": ("Timing", "time_call"),

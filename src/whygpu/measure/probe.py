@@ -23,7 +23,7 @@ from whygpu.measure.peak import theoretical_peak
 from whygpu.measure.rates import Flag, Launch, Rate
 from whygpu.measure.roof import Roofline
 
-__all__ = ["cache_file", "flags_of", "roofline"]
+__all__ = ["cache_file", "flags_of", "kept_roofline", "roofline"]
 
 FORMAT = 2
 """Of the cached file; raise it when the meaning of a figure changes."""
@@ -71,14 +71,25 @@ def roofline(
         raise UserError(f"threads: {threads} cannot be measured here; give 1 to {host.threads}")
     usable = threads or host.threads
     if not force:
-        for wanted in (False, True) if quick else (False,):
-            kept = load(cache_file(host, wanted, usable, portable), host)
-            if kept is not None:
-                return kept
+        kept = _kept(host, (False, True) if quick else (False,), usable, portable)
+        if kept is not None:
+            return kept
     result = _Probe(host, usable, quick, portable, progress).run()
     with contextlib.suppress(UserError):  # a cache that cannot be written is no reason to fail
         save(cache_file(host, quick, usable, portable), result)
     return result
+
+
+def kept_roofline() -> Roofline | None:
+    """What an earlier run measured with all threads, full before quick; None: nothing. Measures nothing."""
+    host = this_host()
+    return _kept(host, (False, True), host.threads, portable=False)
+
+
+def _kept(host: Host, kinds: tuple[bool, ...], threads: int, portable: bool) -> Roofline | None:
+    """The first kept result; ``kinds`` says in which order to look for quick (True) and full ones."""
+    found = (load(cache_file(host, quick, threads, portable), host) for quick in kinds)
+    return next((kept for kept in found if kept is not None), None)
 
 
 def cache_file(host: Host, quick: bool, threads: int, portable: bool = False) -> Path:

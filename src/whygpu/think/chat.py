@@ -34,10 +34,12 @@ def prompt_text(model: Model, messages: Sequence[Message]) -> str:
         raise UserError(f"{model.source}: has no chat template; it continues raw text (chat=False, --raw)")
     from whygpu.think.sandbox import render
 
+    named = {"bos_token": "bos", "eos_token": "eos", "unk_token": "unknown", "pad_token": "padding"}
     values = {
         "messages": [dict(message) for message in messages],
+        "tools": None,
+        "documents": None,
         "add_generation_prompt": True,
-        "bos_token": model.tokenizer.token("bos"),
-        "eos_token": model.tokenizer.token("eos"),
+        **{variable: model.tokenizer.token(name) for variable, name in named.items()},
     }
     return render(model.chat_template, values, model.source)

@@ -38,9 +38,10 @@ def invented(
     """
     architecture = models.get(name)
     with engine.using(backend) as here:
-        weights = gather(architecture, _random_arrays(architecture, seed), here, None, progress)
+        weights = gather(architecture, _random_arrays(architecture, seed), here, progress)
     source = f"random weights in the shapes of {architecture.name}"
-    return Model(architecture, _tokenizer(architecture.vocab), weights, here, source=source, invented=True)
+    tokenizer = _tokenizer(architecture.vocab)
+    return Model(architecture, tokenizer, lambda: weights, here, source=source, invented=True)
 
 
 def load_or_invent(

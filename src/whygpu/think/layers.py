@@ -4,12 +4,13 @@ The FLOP of a step are its additions, multiplications, divisions, comparisons, r
 each; its bytes are the arrays it must read and write, as if nothing were kept in a cache.
 """
 
-from math import pi, sqrt
+from math import pi, prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from whygpu import engine
+from whygpu.models import Rope, rope_frequencies
 
 __all__ = [
     "activation",
@@ -20,6 +21,7 @@ __all__ = [
     "residual",
     "rope",
     "rope_table",
+    "soft_cap",
     "softmax",
 ]
 
@@ -27,8 +29,8 @@ FLOAT = 4
 """Bytes of a float32."""
 
 
-def embed(table: Any, positions: Any, tokens: Any, past: int) -> Any:
-    """Look the tokens' vectors up and, where the family has such, add those of their positions.
+def embed(table: Any, positions: Any, tokens: Any, past: int, scale: float = 1.0) -> Any:
+    """Look the tokens' vectors up, scale them and, where the family has such, add those of their positions.
 
     ``table`` (vocab, d), ``positions`` (context, d) or None, ``tokens`` (B, T) integers -> (B*T, d).
     """
@@ -37,8 +39,11 @@ def embed(table: Any, positions: Any, tokens: Any, past: int) -> Any:
     d = table.shape[1]
     values = batch * length * d
     adds = 0 if positions is None else values
-    with engine.other("embedding", flop=adds, size=FLOAT * (2 * values + adds)):
+    flop = adds if scale == 1.0 else adds + values
+    with engine.other("embedding", flop=flop, size=FLOAT * (2 * values + adds)):
         x = xp.take(table, xp.reshape(tokens, (-1,)), axis=0)  # (B*T, d)
+        if scale != 1.0:
+            x = x * scale
         if positions is not None:
             x = xp.reshape(x, (batch, length, d)) + positions[past : past + length, :]
             x = xp.reshape(x, (-1, d))
@@ -48,15 +53,19 @@ def embed(table: Any, positions: Any, tokens: Any, past: int) -> Any:
 def norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
     """RMSNorm (Zhang and Sennrich 2019) where ``bias`` is None, else LayerNorm (Ba et al. 2016).
 
-    ``x`` (rows, d), ``weight`` and ``bias`` (d,) -> (rows, d).
+    ``x`` (..., d), ``weight`` and ``bias`` (d,) -> (..., d). Where a family has no norm at a place,
+    ``weight`` is None and ``x`` passes.
     """
+    if weight is None:
+        return x
     xp = engine.current().xp
-    rows, d = x.shape
-    flop = rows * d * (4 if bias is None else 7)
-    with engine.other("norm", flop=flop, size=FLOAT * 2 * rows * d):
+    d = x.shape[-1]
+    values = prod(x.shape)
+    flop = values * (4 if bias is None else 7)
+    with engine.other("norm", flop=flop, size=FLOAT * 2 * values):
         if bias is not None:
             x = x - xp.sum(x, axis=-1, keepdims=True) * (1.0 / d)
-        scale = 1.0 / xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True) * (1.0 / d) + eps)  # (rows, 1)
+        scale = 1.0 / xp.sqrt(xp.sum(x * x, axis=-1, keepdims=True) * (1.0 / d) + eps)  # (..., 1)
         x = x * scale * weight
         return x if bias is None else x + bias
 
@@ -77,62 +86,72 @@ def residual(x: Any, update: Any) -> Any:
         return x + update
 
 
-def rope_table(head_dim: int, theta: float, factors: Any, start: int, length: int) -> tuple[Any, Any]:
+def rope_table(rope: Rope, start: int, length: int, *, long: bool = False) -> tuple[Any, Any]:
     """Cosines and sines of the rotary angles of ``length`` positions from ``start``.
 
-    Two arrays (length, 1, head_dim / 2). Frequency i is ``theta ** (-2 i / head_dim)``, divided by
-    ``factors[i]`` where the checkpoint brings those (Llama 3.1). Computed in float64: in float32 the
-    angle of position 8000 is off by half a milliradian.
+    Two arrays (length, 1, dims / 2), by the frequencies of ``models.rope``. Computed in float64: in float32
+    the angle of position 8000 is off by half a milliradian.
     """
     backend = engine.current()
-    frequencies = theta ** (-np.arange(0, head_dim, 2, dtype=np.float64) / head_dim)
-    if factors is not None:
-        frequencies = frequencies / np.asarray(factors, dtype=np.float64)
-    angles = np.arange(start, start + length, dtype=np.float64)[:, None, None] * frequencies
+    angles = np.arange(start, start + length, dtype=np.float64)[:, None, None] * rope_frequencies(
+        rope, long=long
+    )
     return (
-        backend.asarray(np.cos(angles).astype(np.float32)),
-        backend.asarray(np.sin(angles).astype(np.float32)),
+        backend.asarray((rope.magnitude * np.cos(angles)).astype(np.float32)),
+        backend.asarray((rope.magnitude * np.sin(angles)).astype(np.float32)),
     )
 
 
-def rope(x: Any, table: tuple[Any, Any]) -> Any:
-    """Turn each pair (i, i + head_dim / 2) of every head by its position's angle (Su et al. 2021).
+def rope(x: Any, table: tuple[Any, Any] | None) -> Any:
+    """Turn each pair (i, i + dims / 2) of every head by its position's angle (Su et al. 2021).
 
-    ``x`` (B, T, heads, head_dim) -> the same shape.
+    ``x`` (B, T, heads, head_dim) -> the same shape; what lies beyond ``dims`` passes, and all of it where the
+    family has no rotary positions.
     """
+    if table is None:
+        return x
     xp = engine.current().xp
-    cosine, sine = table  # (T, 1, head_dim / 2), broadcast over the heads
-    values = x.shape[0] * x.shape[1] * x.shape[2] * x.shape[3]
+    cosine, sine = table  # (T, 1, dims / 2), broadcast over the heads
+    half = cosine.shape[2]
+    values = x.shape[0] * x.shape[1] * x.shape[2] * 2 * half
     with engine.other("rope", flop=3 * values, size=FLOAT * 2 * values):
-        half = x.shape[3] // 2
-        first, second = x[..., :half], x[..., half:]
-        return xp.concat([first * cosine - second * sine, second * cosine + first * sine], axis=-1)
+        first, second = x[..., :half], x[..., half : 2 * half]
+        turned = [first * cosine - second * sine, second * cosine + first * sine]
+        return xp.concat(turned if 2 * half == x.shape[3] else [*turned, x[..., 2 * half :]], axis=-1)
 
 
-def causal_mask(length: int, past: int) -> Any:
-    """What is added to the scores so that no token sees a later one.
+def causal_mask(length: int, past: int, seen: int, window: int | None = None) -> Any:
+    """What is added to the scores so that no token sees a later one, or one beyond its window.
 
-    (T, past + T) of 0 and -inf; None for a single token, which may see all.
+    (T, seen) of 0 and -inf, for the last ``seen`` of the past + T keys; None for a single token, which may
+    see all of those.
     """
     if length == 1:
         return None
-    with engine.other("mask", size=FLOAT * length * (past + length)):
-        later = np.arange(past + length)[None, :] > np.arange(past, past + length)[:, None]
-        return engine.current().asarray(np.where(later, -np.inf, 0.0).astype(np.float32))
+    with engine.other("mask", size=FLOAT * length * seen):
+        tokens = np.arange(past, past + length)[:, None]
+        keys = np.arange(past + length - seen, past + length)[None, :]
+        hidden = keys > tokens
+        if window is not None:
+            hidden |= keys <= tokens - window
+        return engine.current().asarray(np.where(hidden, -np.inf, 0.0).astype(np.float32))
 
 
-def softmax(scores: Any, scale: float, mask: Any, group: int) -> Any:
+def softmax(scores: Any, scale: float, mask: Any, group: int, cap: float = 0.0) -> Any:
     """Scores to weights that sum to 1.
 
-    Scaled, masked, exponentiated less their maximum, divided by their sum.
-    ``scores`` (B, kv_heads, group * T, S); ``mask`` (T, S) or None, the same for the ``group`` query heads.
+    Scaled, bounded by a soft cap where there is one, masked, exponentiated less their maximum, divided by
+    their sum. ``scores`` (B, kv_heads, group * T, S); ``mask`` (T, S) or None, the same for the ``group``
+    query heads.
     """
     xp = engine.current().xp
     batch, kv_heads, rows, seen = scores.shape
     values = batch * kv_heads * rows * seen
-    flop = values * (6 if mask is None else 7)
+    flop = values * (6 + (mask is not None) + 3 * (cap > 0))
     with engine.other("softmax", flop=flop, size=FLOAT * 2 * values):
         scores = scores * scale
+        if cap:
+            scores = cap * xp.tanh(scores / cap)
         if mask is not None:
             scores = xp.reshape(scores, (batch, kv_heads, group, rows // group, seen)) + mask
             scores = xp.reshape(scores, (batch, kv_heads, rows, seen))
@@ -140,20 +159,30 @@ def softmax(scores: Any, scale: float, mask: Any, group: int) -> Any:
         return scores / xp.sum(scores, axis=-1, keepdims=True)
 
 
-def activation(kind: str, up: Any, gate: Any) -> Any:
-    """The MLP's non-linearity.
+def soft_cap(scores: Any, cap: float) -> Any:
+    """Bound the head's scores smoothly (Bello et al. 2016): ``cap * tanh(scores / cap)``; 0: as they are."""
+    if not cap:
+        return scores
+    values = prod(scores.shape)
+    with engine.other("soft cap", flop=3 * values, size=FLOAT * 2 * values):
+        return cap * engine.current().xp.tanh(scores / cap)
 
-    SiLU of the gate times ``up`` (Shazeer 2020), or GELU of ``up`` in its tanh form.
+
+def activation(kind: str, up: Any, gate: Any) -> Any:
+    """The MLP's non-linearity: of the gate, times ``up`` (Shazeer 2020), or in a plain MLP of ``up`` itself.
+
+    SiLU, or GELU in its tanh form (Hendrycks and Gimpel 2016).
     ``up`` and ``gate`` (rows, d_ff), ``gate`` None in a plain MLP -> (rows, d_ff).
     """
     xp = engine.current().xp
     rows, d_ff = up.shape
     arrays = 2 if gate is None else 3
-    with engine.other(
-        "activation", flop=rows * d_ff * (6 if kind == "silu" else 9), size=FLOAT * arrays * rows * d_ff
-    ):
+    flop = rows * d_ff * ((5 if kind == "silu" else 9) + (gate is not None))
+    with engine.other("activation", flop=flop, size=FLOAT * arrays * rows * d_ff):
+        x = up if gate is None else gate
         if kind == "silu":
             # the logistic function by tanh, which cannot overflow: 1 / (1 + exp(-x)) = (1 + tanh(x / 2)) / 2
-            return gate * (0.5 + 0.5 * xp.tanh(0.5 * gate)) * up
-        inner = sqrt(2 / pi) * (up + 0.044715 * up * up * up)
-        return 0.5 * up * (1.0 + xp.tanh(inner))
+            bent = x * (0.5 + 0.5 * xp.tanh(0.5 * x))
+        else:
+            bent = 0.5 * x * (1.0 + xp.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
+        return bent if gate is None else bent * up

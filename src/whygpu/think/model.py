@@ -1,15 +1,21 @@
 """A model ready to think: its weights as arrays of a backend, with its architecture and tokenizer."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whygpu import engine, models
-from whygpu.engine import Backend, Progress, silent
-from whygpu.models import Architecture, Tokenizer
+from whygpu.engine import Backend, Progress, UserError, silent
+from whygpu.models import Architecture, Checkpoint, Tokenizer
+
+if TYPE_CHECKING:
+    from whygpu.think.fast.run import PackedModel
 
 __all__ = ["Block", "Model", "Weights", "gather", "load"]
+
+PATHS = ("auto", "fast", "portable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +31,24 @@ class Block:
     v: Any  # (kv_heads * head_dim, d)
     out: Any  # (d, heads * head_dim)
     mlp_norm: Any  # (d,)
-    up: Any  # (d_ff, d)
-    down: Any  # (d, d_ff)
+    up: Any = None  # (d_ff, d)
+    down: Any = None  # (d, d_ff)
     gate: Any = None  # (d_ff, d)
+    q_norm: Any = None  # (head_dim,)
+    k_norm: Any = None  # (head_dim,)
+    attention_post_norm: Any = None  # (d,)
+    mlp_post_norm: Any = None  # (d,)
+    router: Any = None  # (experts, d)
+    expert_gate: Any = None  # (experts, d_ff, d)
+    expert_up: Any = None  # (experts, d_ff, d)
+    expert_down: Any = None  # (experts, d, d_ff)
     attention_norm_bias: Any = None
     q_bias: Any = None
     k_bias: Any = None
     v_bias: Any = None
     out_bias: Any = None
     mlp_norm_bias: Any = None
+    gate_bias: Any = None
     up_bias: Any = None
     down_bias: Any = None
 
@@ -48,7 +63,6 @@ class Weights:
     head: Any  # (vocab, d); the embedding itself where the head is tied
     positions: Any = None  # (context, d)
     norm_bias: Any = None
-    rope_factors: Any = None  # (head_dim / 2,), NumPy
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +71,8 @@ class Model:
 
     architecture: Architecture
     tokenizer: Tokenizer
-    weights: Weights
+    portable: Callable[[], Weights]
+    """Makes the float32 weights of the portable path on first use, and gives them."""
     backend: Backend
     source: str
     """The file's name, or what the weights are instead."""
@@ -65,17 +80,39 @@ class Model:
     invented: bool = False
     """True where the weights are random: timings hold, words mean nothing; say so wherever they are shown."""
     path: Path | None = None
+    """The file or folder that it was loaded from."""
+    checkpoint: Checkpoint | None = None
+    """The weights as they are stored; None where they were invented."""
+    packed: "PackedModel | None" = None
+    """The weights of the fast path, where that runs this model on this backend."""
+
+    @property
+    def weights(self) -> Weights:
+        """The float32 weights of the portable path."""
+        return self.portable()
 
 
 def load(
     name_or_path: str | Path = models.DEFAULT,
     *,
     backend: Backend | str | None = None,
+    path: str = "auto",
     progress: Progress = silent,
 ) -> Model:
-    """Load a GGUF model: a catalogue name (fetched on first use) or a local file.
+    """Load a model.
 
-    Weights are dequantised to float32. Progress keys: ``fetch.model``, ``think.load``.
+    Parameters
+    ----------
+    name_or_path
+        A catalogue name (fetched on first use), a GGUF file (of a split one the first part), a folder with
+        config.json and safetensors files, or a Hugging Face id (``owner/name``, ``owner/name:Q4_K_M``).
+    backend
+        Where its products run; None: on the current one.
+    path
+        Which of the two ways through the model: ``fast`` (Numba kernels on the weights as they are stored, on
+        the CPU), ``portable`` (weights dequantised to float32), or ``auto``, the first that can.
+    progress
+        Keys: ``fetch.model``, ``think.load``.
 
     Raises
     ------
@@ -84,45 +121,71 @@ def load(
     UserError
         For a name that is unknown or a file that is damaged or not supported.
     """
-    path = models.locate(name_or_path, progress=progress)
-    checkpoint = models.open_checkpoint(path)
-    metadata = checkpoint.file.metadata
-    tokenizer = models.tokenizer_from_metadata(metadata, str(path))
-    template = metadata.get("tokenizer.chat_template")
+    if path not in PATHS:
+        raise UserError(f"path {path!r:.40} is unknown; known: {', '.join(PATHS)}")
+    place = models.locate(name_or_path, progress=progress)
+    checkpoint = models.open_checkpoint(place)
     architecture = checkpoint.architecture
     if str(name_or_path).lower() in models.names():  # the catalogue's name reads better than the file's own
         architecture = replace(architecture, name=str(name_or_path).lower())
+    tokenizer = checkpoint.tokenizer()
     with engine.using(backend) as here:
-        weights = gather(architecture, checkpoint.array, here, checkpoint.rope_factors(), progress)
+        packed = _pack(checkpoint, here, path, progress)
+
+    @functools.cache
+    def portable() -> Weights:
+        with engine.using(here):
+            return gather(architecture, checkpoint.array, here, progress)
+
+    if packed is None:
+        portable()
     return Model(
         architecture,
         tokenizer,
-        weights,
+        portable,
         here,
-        source=path.name,
-        chat_template=template if isinstance(template, str) else None,
-        path=path,
+        source=str(name_or_path) if models.is_hub_id(name_or_path) else place.name,
+        chat_template=checkpoint.chat_template,
+        path=place,
+        checkpoint=checkpoint,
+        packed=packed,
     )
+
+
+def _pack(checkpoint: Checkpoint, backend: Backend, path: str, progress: Progress) -> "PackedModel | None":
+    """The fast path's weights, or None where it is not wanted or cannot.
+
+    Raises
+    ------
+    UserError
+        Where it was asked for and cannot; the line says why.
+    """
+    if path == "portable" or (path == "auto" and not backend.fast):
+        return None
+    from whygpu.think.fast.eligible import why_not
+    from whygpu.think.fast.run import PackedModel
+
+    reason = why_not(checkpoint) if backend.fast else f"{backend.name}: the fast path runs on cpu alone"
+    if reason is None:
+        return PackedModel(checkpoint, backend.threads, progress)
+    if path == "fast":
+        raise UserError(f"{reason}; use the portable path")
+    return None
 
 
 def gather(
     architecture: Architecture,
     array: Callable[[str], Any],
     backend: Backend,
-    rope_factors: Any = None,
     progress: Progress = silent,
 ) -> Weights:
     """Put ``array(name)`` of each of ``architecture.tensors()`` on a backend, in its place."""
-    block_names = list(architecture.block_tensors())
     blocks = []
     for layer in range(architecture.layers):
         progress("think.load", layer / architecture.layers, model=architecture.name)
-        blocks.append(Block(**{name: backend.asarray(array(f"{layer}.{name}")) for name in block_names}))
-    top = {
-        name: backend.asarray(array(name))
-        for name in ("embedding", "positions", "norm", "norm_bias", "head")
-        if name in architecture.tensors()
-    }
+        names = architecture.block_tensors(layer)
+        blocks.append(Block(**{name: backend.asarray(array(f"{layer}.{name}")) for name in names}))
+    top = {name: backend.asarray(array(name)) for name in architecture.top_tensors()}
     top.setdefault("head", top["embedding"])
     progress("think.load", 1.0, model=architecture.name)
-    return Weights(blocks=tuple(blocks), rope_factors=rope_factors, **top)
+    return Weights(blocks=tuple(blocks), **top)

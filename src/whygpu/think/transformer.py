@@ -10,8 +10,9 @@ treats each token alike; only attention needs to know which token belongs to whi
 from typing import Any, Literal
 
 from whygpu.engine import current, matmul
-from whygpu.models import Architecture, family
+from whygpu.models import Architecture, Layer, Rope
 from whygpu.think.cache import Cache
+from whygpu.think.experts import mixture
 from whygpu.think.layers import (
     activation,
     add_bias,
@@ -21,11 +22,12 @@ from whygpu.think.layers import (
     residual,
     rope,
     rope_table,
+    soft_cap,
     softmax,
 )
 from whygpu.think.model import Block, Model
 
-__all__ = ["forward"]
+__all__ = ["forward", "states"]
 
 
 def forward(
@@ -49,62 +51,96 @@ def forward(
     """
     a, w, xp = model.architecture, model.weights, current().xp
     batch, length = tokens.shape
-    cache.reserve(length)
-
-    x = embed(w.embedding, w.positions, tokens, cache.length)  # (B*T, d)
-    mask = causal_mask(length, cache.length)  # (T, S) or None
-    turn = None
-    if family(a.family).positions == "rope":
-        turn = rope_table(a.head_dim, a.rope_theta, w.rope_factors, cache.length, length)
-    for layer, block in enumerate(w.blocks):
-        seen = norm(x, block.attention_norm, block.attention_norm_bias, a.norm_eps)
-        x = residual(x, attention(a, block, layer, seen, cache, mask, turn, batch))
-        seen = norm(x, block.mlp_norm, block.mlp_norm_bias, a.norm_eps)
-        x = residual(x, mlp(a, block, seen))
-    cache.advance(length)
-
+    x = states(model, tokens, cache)  # (B*T, d)
     if logits == "none":
         return None
     if logits == "last":
         x = xp.reshape(x, (batch, length, a.d_model))[:, -1, :]  # (B, d)
     x = norm(x, w.norm, w.norm_bias, a.norm_eps)
-    scores = matmul(x, w.head.T, name="head")  # (B, vocab) or (B*T, vocab)
+    scores = soft_cap(matmul(x, w.head.T, name="head"), a.logit_cap)  # (B, vocab) or (B*T, vocab)
     return scores if logits == "last" else xp.reshape(scores, (batch, length, a.vocab))
 
 
+def states(model: Model, tokens: Any, cache: Cache) -> Any:
+    """What the last block makes of new tokens, before the last norm: (B, T) integers -> (B*T, d)."""
+    a, w = model.architecture, model.weights
+    batch, length = tokens.shape
+    cache.reserve(length)
+    past = cache.length
+
+    x = embed(w.embedding, w.positions, tokens, past, a.embedding_scale)  # (B*T, d)
+    masks = {
+        window: causal_mask(length, past, seen, window)
+        for window, seen in {(b.window, b.seen(past, length)) for b in a.blocks}
+    }
+    turns: dict[Rope | None, Any] = {None: None}
+    for turn in {b.rope for b in a.blocks if b.rope is not None}:
+        turns[turn] = rope_table(turn, past, length, long=turn.is_long(cache.capacity))
+    for layer, (shape, block) in enumerate(zip(a.blocks, w.blocks, strict=True)):
+        mask, turn = masks[shape.window], turns[shape.rope]
+        seen = norm(x, block.attention_norm, block.attention_norm_bias, a.norm_eps)
+        update = attention(a, shape, block, layer, seen, cache, mask, turn, batch)
+        x = residual(x, norm(update, block.attention_post_norm, None, a.norm_eps))
+        seen = norm(x, block.mlp_norm, block.mlp_norm_bias, a.norm_eps)
+        update = mlp(a, shape, block, seen)
+        x = residual(x, norm(update, block.mlp_post_norm, None, a.norm_eps))
+    cache.advance(length)
+    return x
+
+
 def attention(
-    a: Architecture, w: Block, layer: int, x: Any, cache: Cache, mask: Any, turn: Any, batch: int
+    a: Architecture,
+    shape: Layer,
+    w: Block,
+    layer: int,
+    x: Any,
+    cache: Cache,
+    mask: Any,
+    turn: Any,
+    batch: int,
 ) -> Any:
     """Every token looks at those before it: (B*T, d) -> (B*T, d).
 
-    Vaswani et al. 2017; with fewer K/V heads than heads (GQA): Ainslie et al. 2023.
+    Vaswani et al. 2017; with fewer K/V heads than heads (GQA): Ainslie et al. 2023; only at the last
+    ``window`` of them: Beltagy et al. 2020.
     """
     xp = current().xp
     rows = x.shape[0]
     length = rows // batch
-    q = xp.reshape(linear(x, w.q, w.q_bias, "Q"), (batch, length, a.heads, a.head_dim))
-    k = xp.reshape(linear(x, w.k, w.k_bias, "K"), (batch, length, a.kv_heads, a.head_dim))
-    v = xp.reshape(linear(x, w.v, w.v_bias, "V"), (batch, length, a.kv_heads, a.head_dim))
-    if turn is not None:
-        q, k = rope(q, turn), rope(k, turn)
-    keys, values = cache.append(layer, _heads_first(k), _heads_first(v))  # (B, kv_heads, S, head_dim)
+    q = xp.reshape(linear(x, w.q, w.q_bias, "Q"), (batch, length, shape.heads, a.head_dim))
+    k = xp.reshape(linear(x, w.k, w.k_bias, "K"), (batch, length, shape.kv_heads, a.head_dim))
+    v = xp.reshape(linear(x, w.v, w.v_bias, "V"), (batch, length, shape.kv_heads, a.head_dim))
+    q, k = norm(q, w.q_norm, None, a.norm_eps), norm(k, w.k_norm, None, a.norm_eps)
+    q, k = rope(q, turn), rope(k, turn)
+    keys, values = cache.append(layer, _heads_first(k), _heads_first(v))
+    first = keys.shape[2] - shape.seen(cache.length, length)
+    keys, values = keys[:, :, first:, :], values[:, :, first:, :]  # (B, kv_heads, S, head_dim)
 
     # the query heads of a group share one K/V head: stacked as rows they read it once
-    q = xp.reshape(_heads_first(q), (batch, a.kv_heads, a.group * length, a.head_dim))
+    q = xp.reshape(_heads_first(q), (batch, shape.kv_heads, shape.group * length, a.head_dim))
     scores = matmul(q, keys.mT, name="scores")  # (B, kv_heads, group * T, S)
-    weights = softmax(scores, a.head_dim**-0.5, mask, a.group)
+    weights = softmax(scores, a.score_scale, mask, shape.group, a.attention_cap)
     mixed = matmul(weights, values, name="weighted V")  # (B, kv_heads, group * T, head_dim)
 
-    mixed = xp.reshape(mixed, (batch, a.heads, length, a.head_dim))
-    mixed = xp.reshape(_heads_first(mixed), (rows, a.heads * a.head_dim))
+    mixed = xp.reshape(mixed, (batch, shape.heads, length, a.head_dim))
+    mixed = xp.reshape(_heads_first(mixed), (rows, shape.heads * a.head_dim))
     return linear(mixed, w.out, w.out_bias, "out")
 
 
-def mlp(a: Architecture, w: Block, x: Any) -> Any:
+def mlp(a: Architecture, shape: Layer, w: Block, x: Any) -> Any:
     """Each token by itself, through a wider layer and back: (B*T, d) -> (B*T, d)."""
-    gate = None if w.gate is None else linear(x, w.gate, None, "gate")  # (B*T, d_ff)
+    kind = a.features.activation
+    if shape.experts is not None:
+
+        def expert(i: int, part: Any) -> Any:
+            gate = linear(part, w.expert_gate[i, :, :], None, "gate")  # (rows of this expert, d_ff)
+            up = linear(part, w.expert_up[i, :, :], None, "up")
+            return linear(activation(kind, up, gate), w.expert_down[i, :, :], None, "down")
+
+        return mixture(shape.experts, x, matmul(x, w.router.T, name="router"), expert)
+    gate = None if w.gate is None else linear(x, w.gate, w.gate_bias, "gate")  # (B*T, d_ff)
     up = linear(x, w.up, w.up_bias, "up")  # (B*T, d_ff)
-    return linear(activation(family(a.family).activation, up, gate), w.down, w.down_bias, "down")
+    return linear(activation(kind, up, gate), w.down, w.down_bias, "down")
 
 
 def linear(x: Any, weight: Any, bias: Any, name: str) -> Any:

@@ -10,7 +10,7 @@ from whygpu.cli.tables.elsewhere import elsewhere_tables
 from whygpu.cli.tables.engine import engine_tables, ledger_rows_table
 from whygpu.cli.tables.experiments import experiment_1_tables, experiment_2_tables, experiment_3_tables
 from whygpu.cli.tables.machine import machine_tables
-from whygpu.cli.tables.thinking import thinking_line, thinking_tables
+from whygpu.cli.tables.thinking import thinking_tables
 from whygpu.story.text import Texts
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "ledger_rows_table",
     "machine_tables",
     "step_tables",
-    "thinking_line",
 ]
 
 _STEPS: dict[str, Callable[[Texts, Any], list[RenderableType]]] = {

@@ -1,25 +1,13 @@
-"""The catalogues as tables: models, hardware, one chip."""
+"""The catalogue of hardware, and one chip, as tables."""
 
 from rich.console import RenderableType
 
 from whygpu.cli.tables.build import new_table
 from whygpu.measure.machine import Figure, Machine
-from whygpu.models import Architecture
-from whygpu.story.numbers import count, si, significant, size
+from whygpu.story.numbers import si, significant, size
 from whygpu.story.text import Texts
 
-__all__ = ["hardware_table", "machine_table", "models_table"]
-
-
-def models_table(texts: Texts, architectures: list[Architecture]) -> RenderableType:
-    """Every model of the catalogue."""
-    keys = ("name", "family", "layers", "width", "heads", "parameters", "context")
-    table = new_table(texts("models.title"), *(texts(f"models.{key}") for key in keys), text_columns=2)
-    for a in architectures:
-        heads = str(a.heads) if a.heads == a.kv_heads else f"{a.heads} / {a.kv_heads}"
-        shape = (str(a.layers), count(a.d_model), heads, si(a.parameters, ""), count(a.context))
-        table.add_row(a.name, a.family, *shape)
-    return table
+__all__ = ["hardware_table", "machine_table"]
 
 
 def hardware_table(texts: Texts, machines: list[Machine]) -> RenderableType:

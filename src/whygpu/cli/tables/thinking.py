@@ -1,7 +1,5 @@
 """Step 4's table."""
 
-from typing import Any
-
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -10,7 +8,7 @@ from whygpu.story.numbers import duration, percent, si, significant, size
 from whygpu.story.results import Thinking
 from whygpu.story.text import Texts
 
-__all__ = ["thinking_line", "thinking_tables"]
+__all__ = ["thinking_tables"]
 
 
 def thinking_tables(texts: Texts, thinking: Thinking) -> list[RenderableType]:
@@ -33,14 +31,3 @@ def thinking_tables(texts: Texts, thinking: Thinking) -> list[RenderableType]:
     if thinking.invented:
         warning.append(Text(texts("think.warning"), style="bold yellow"))
     return [*warning, table]
-
-
-def thinking_line(texts: Texts, statistics: Any) -> str:
-    """One line about one answer."""
-    return texts(
-        "think.line",
-        prompt=statistics.prompt_tokens,
-        generated=statistics.generated_tokens,
-        prefill=significant(statistics.prefill_tokens_per_second),
-        decode=significant(statistics.decode_tokens_per_second),
-    )
