@@ -201,21 +201,25 @@ def test_rewinding_the_cache_forgets_exactly_what_came_after(pair: tuple[think.M
     assert first.argmax() == again.argmax()
 
 
-def test_the_ledger_counts_what_the_list_of_products_says(pair: tuple[think.Model, think.Model]) -> None:
-    """All but attention exactly; attention as executed: tiles of four rows, positions in blocks of 16."""
+def test_the_ledger_equals_the_list_of_products(pair: tuple[think.Model, think.Model]) -> None:
+    """Prefill in two chunks, then two tokens; attention as executed, by tiles."""
     fast, _ = pair
-    a = fast.architecture
+    cache = think.new_cache(fast, 128)
     with engine.ledger() as ledger, engine.using(fast.backend):
-        think.decode_one_token(fast, 5, think.new_cache(fast, 16))
-    counts = {key[1:]: count for key, count in ledger.counts("think").items()}
-    for work in models.matmuls(a, tokens=1):
-        if work.operand == "weights":
-            assert counts[work.name, work.batch, work.m, work.n, work.k] == work.count
-        elif work.name == "scores":
-            assert counts["scores", a.kv_heads, a.group, 16, a.head_dim] == a.layers
-    rows = ledger.rows(("workload",))
-    assert sum(row.seconds for row in rows) > 0
-    assert ledger.totals("think").products == sum(work.count for work in models.matmuls(a, tokens=1))
+        think.prefill(fast, list(range(100, 170)), cache)
+        think.decode_one_token(fast, 5, cache)
+        think.decode_one_token(fast, 6, cache)
+    executed: dict[Any, int] = {}
+    for tokens, past in ((70, 0), (1, 70), (1, 71)):
+        works = models.matmuls(
+            fast.architecture, tokens=tokens, past=past, chunk=models.FAST_CHUNK, tiles=models.FAST_TILES
+        )
+        for work in works:
+            stage = "prefill" if past == 0 else "decode"
+            key = (stage, work.name, work.batch, work.m, work.n, work.k)
+            executed[key] = executed.get(key, 0) + work.count
+    assert ledger.counts("think") == executed
+    assert sum(row.seconds for row in ledger.rows(("workload",))) > 0
 
 
 def test_memory_stays_near_the_file_size() -> None:

@@ -6,8 +6,11 @@ from whygpu.models.checkpoint import Checkpoint, open_checkpoint
 from whygpu.models.fetch import locate
 from whygpu.models.hub import Unavailable, is_hub_id
 from whygpu.models.matmuls import (
+    FAST_CHUNK,
+    FAST_TILES,
     PREFILL_CHUNK,
     Work,
+    attention_tiles,
     bytes_per_token,
     kv_bytes,
     kv_bytes_per_token,
@@ -25,6 +28,8 @@ from whygpu.models.tokenizer_json import tokenizer_from_folder
 __all__ = [
     "DEFAULT",
     "FAMILIES",
+    "FAST_CHUNK",
+    "FAST_TILES",
     "PREFILL_CHUNK",
     "Architecture",
     "Checkpoint",
@@ -38,6 +43,7 @@ __all__ = [
     "Tokenizer",
     "Unavailable",
     "Work",
+    "attention_tiles",
     "bits_per_weight",
     "bytes_per_token",
     "family",

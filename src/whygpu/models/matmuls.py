@@ -18,8 +18,11 @@ from whygpu.engine import UserError
 from whygpu.models.architecture import Architecture, Experts, Layer
 
 __all__ = [
+    "FAST_CHUNK",
+    "FAST_TILES",
     "PREFILL_CHUNK",
     "Work",
+    "attention_tiles",
     "bytes_per_token",
     "kv_bytes",
     "kv_bytes_per_token",
@@ -30,6 +33,10 @@ __all__ = [
 
 PREFILL_CHUNK = 512
 """Tokens of a prompt that ``think`` pushes through at once: bounds the memory of the attention scores."""
+FAST_CHUNK = 64
+"""The same on its fast path: activations stay in the L2 cache."""
+FAST_TILES = (4, 16)
+"""Rows of queries, and positions, that the fast path's attention multiplies at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,7 @@ def matmuls(
     batch: int = 1,
     logits: Literal["last", "all"] = "last",
     chunk: int | None = None,
+    tiles: tuple[int, int] | None = None,
     routing: Sequence[Sequence[int]] | None = None,
 ) -> list[Work]:
     """List the products of one pass over ``tokens`` new tokens a sequence.
@@ -73,6 +81,9 @@ def matmuls(
         Whether the head sees the last token of each sequence or all of them.
     chunk
         Push at most so many tokens through at once, as ``think`` does with ``PREFILL_CHUNK``; None: all.
+    tiles
+        Attention goes by tiles of so many rows of queries over the keys that the last of them sees, rounded
+        up to a multiple of so many, as with ``FAST_TILES``; None: all rows over all keys.
     routing
         For each layer with experts, how many tokens each of them gets; None: as even a split as there is.
         Needs a single chunk.
@@ -92,7 +103,7 @@ def matmuls(
     for part in range(ceil(tokens / step)):
         done = part * step
         new = min(step, tokens - done)
-        works += _blocks(architecture, new, past + done, batch, routing)
+        works += _blocks(architecture, new, past + done, batch, tiles, routing)
         if logits == "all":
             works.append(_head(architecture, batch * new))
     if logits == "last":
@@ -115,8 +126,26 @@ def _step(
     return step
 
 
+def attention_tiles(new: int, past: int, group: int, tiles: tuple[int, int]) -> dict[int, int]:
+    """Rows of one K/V head by the number of keys that they are multiplied with.
+
+    Rows are (token, query head) pairs, ``group`` heads of a token side by side; ``tiles`` as in ``matmuls``.
+    """
+    height, width = tiles
+    rows, reach = new * group, Counter[int]()
+    for first in range(0, rows, height):
+        last = min(first + height - 1, rows - 1)
+        reach[ceil((past + last // group + 1) / width) * width] += last - first + 1
+    return dict(reach)
+
+
 def _blocks(
-    a: Architecture, new: int, past: int, batch: int, routing: Sequence[Sequence[int]] | None
+    a: Architecture,
+    new: int,
+    past: int,
+    batch: int,
+    tiles: tuple[int, int] | None,
+    routing: Sequence[Sequence[int]] | None,
 ) -> list[Work]:
     """All blocks' products over one chunk, equal ones as one row."""
     mixtures = sum(block.experts is not None for block in a.blocks)
@@ -125,26 +154,37 @@ def _blocks(
     counts: Counter[Work] = Counter()
     if routing is None:  # blocks that are alike have the same products
         for block, times in Counter(a.blocks).items():
-            for work in _block(a, block, new, past, batch, None):
+            for work in _block(a, block, new, past, batch, tiles, None):
                 counts[work] += times
     else:
         rows = iter(routing)
         for block in a.blocks:
-            counts.update(_block(a, block, new, past, batch, next(rows) if block.experts else None))
+            routed = next(rows) if block.experts else None
+            counts.update(_block(a, block, new, past, batch, tiles, routed))
     return [replace(work, count=count) for work, count in counts.items()]
 
 
 def _block(
-    a: Architecture, block: Layer, new: int, past: int, batch: int, routed: Sequence[int] | None
+    a: Architecture,
+    block: Layer,
+    new: int,
+    past: int,
+    batch: int,
+    tiles: tuple[int, int] | None,
+    routed: Sequence[int] | None,
 ) -> Iterator[Work]:
-    rows, seen, d = batch * new, block.seen(past, new), a.d_model
+    rows, d = batch * new, a.d_model
     attention, shared = block.heads * a.head_dim, block.kv_heads * a.head_dim
     for name, n in (("Q", attention), ("K", shared), ("V", shared)):
         yield Work(name, 1, 1, rows, n, d, "weights")
     # the query heads that share a K/V head are rows of one product: its K and V are read once
-    groups, queries = batch * block.kv_heads, block.group * new
-    yield Work("scores", 1, groups, queries, seen, a.head_dim, "kv")
-    yield Work("weighted V", 1, groups, queries, a.head_dim, seen, "kv")
+    groups = batch * block.kv_heads
+    reach = {block.seen(past, new): block.group * new}
+    if tiles is not None:
+        reach = attention_tiles(new, past, block.group, tiles)
+    for seen, queries in reach.items():
+        yield Work("scores", 1, groups, queries, seen, a.head_dim, "kv")
+        yield Work("weighted V", 1, groups, queries, a.head_dim, seen, "kv")
     yield Work("out", 1, 1, rows, d, attention, "weights")
     if block.experts is None:
         yield from _mlp(a, rows, block.d_ff)

@@ -93,7 +93,7 @@ class Thinking(Documented):
     decode_tokens_per_second: float
     """Decoded tokens / decode_seconds."""
     bytes_per_token: float
-    """Weight and KV bytes that one decode step reads, as executed (float32)."""
+    """Weight and KV bytes that one decode step reads, in the formats in which they are held."""
     bandwidth_share: float
     """MBU: bytes_per_token x decode_tokens_per_second / measured read bandwidth."""
     ended: str

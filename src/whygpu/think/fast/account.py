@@ -8,25 +8,13 @@ not measured.
 from typing import Any
 
 from whygpu.engine import report, report_other
-from whygpu.models import Architecture
-from whygpu.think.fast.state import TILE
+from whygpu.models import FAST_TILES, Architecture, attention_tiles
 
-__all__ = ["account", "reaches"]
+__all__ = ["STAGES", "account"]
 
 STAGES = ("norm", "Q K V", "rope", "attention", "merge", "out", "gate up", "down", "head")
 """What the kernel's clock counts, in its order."""
 FLOAT, HALF = 4, 2
-
-
-def reaches(tokens: int, past: int, group: int) -> dict[int, int]:
-    """Rows of a K/V head by the positions that they are multiplied with: tiles of four rows, blocks of 16."""
-    rows = tokens * group
-    seen: dict[int, int] = {}
-    for first in range(0, rows, TILE):
-        last = min(first + TILE - 1, rows - 1)
-        positions = 16 * ((past + last // group + 16) // 16)
-        seen[positions] = seen.get(positions, 0) + last - first + 1
-    return seen
 
 
 def account(
@@ -62,7 +50,7 @@ def account(
 
 
 def _attention(a: Architecture, tokens: int, past: int, seconds: float) -> None:
-    tiles = reaches(tokens, past, a.heads // a.kv_heads)
+    tiles = attention_tiles(tokens, past, a.group, FAST_TILES)
     work = {positions: positions * rows * (4 * a.head_dim + 6) for positions, rows in tiles.items()}
     whole = sum(work.values())
     numbers = 0

@@ -4,16 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whygpu.models import Architecture
+from whygpu.models import FAST_CHUNK, Architecture
 
-__all__ = ["CHUNK", "TILE", "Buffers", "Cache", "Matrices", "Sizes", "buffers", "sizes"]
+__all__ = ["CHUNK", "Buffers", "Cache", "Matrices", "Sizes", "buffers", "sizes"]
 
-CHUNK = 64
-"""Tokens of a prompt that go through all layers together: their activations stay in the L2 cache."""
-
-
-TILE = 4
-"""Rows of queries that share what is read of the cache."""
+CHUNK = FAST_CHUNK
+"""Tokens of a prompt that go through all layers together."""
 
 
 class Sizes(NamedTuple):
