@@ -184,7 +184,7 @@ def test_stored_rows_are_the_array(files: dict[tuple[str, str], Path]) -> None:
 
 
 def test_a_path_that_is_not_there(files: dict[tuple[str, str], Path]) -> None:
-    with pytest.raises(engine.UserError, match="path 'slow' is unknown; known: portable"):
+    with pytest.raises(engine.UserError, match="path 'slow' is unknown; known: auto, fast, portable"):
         think.load(files["llama", "gguf"], path="slow")
     model = think.load(files["llama", "gguf"], path="portable")
     assert model.checkpoint is not None

@@ -17,7 +17,7 @@ PROMPT = "Why do LLMs need GPUs?"
 def model() -> think.Model:
     try:
         # one thread: on a machine that is busy with other tests, two wait for each other at every product
-        return think.load(backend=engine.backend("cpu", threads=1))
+        return think.load(path="portable", backend=engine.backend("cpu", threads=1))
     except models.Unavailable as error:
         pytest.skip(f"the default model is neither cached nor within reach: {error}")
 

@@ -66,6 +66,8 @@ def decode_one_token(model: Model, token: int, cache: Any) -> Any:
 
 def bytes_read(model: Model, past: float) -> float:
     """Bytes that a decode step reads of weights and of a cache of ``past`` tokens, the new one among them."""
+    if model.packed is not None:
+        return model.packed.bytes_read(past)
     whole = int(past)
     here, more = (
         models.bytes_per_token(

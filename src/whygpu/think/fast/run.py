@@ -60,7 +60,7 @@ class PackedModel:
             self._pass(list(ids[start : start + CHUNK]), cache, start + CHUNK >= len(ids))
         return self._room_for(cache.arrays.room).logits.copy()
 
-    def bytes_read(self, past: int) -> float:
+    def bytes_read(self, past: float) -> float:
         """Bytes of weights and cache that a decode step reads; ``past`` tokens with the new one."""
         a = self.architecture
         keys_and_values = 2 * a.layers * a.kv_heads * a.head_dim * HALF * past
