@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help run test lint dist bench-draw bench-think bench-ledger clean
+.PHONY: help run test lint dist bench-think bench-ledger clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,10 @@ dist: $(VENV)/.installed-test  ## build a wheel and an sdist into dist/ and try 
 
 bench-ledger: $(VENV)/.installed-test  ## what listening costs
 	@$(BIN)/python benchmarks/ledger.py $(ARGS)
+
+bench-think: $(VENV)/.installed-test  ## language models against llama.cpp (builds it; ARGS="--json", GGUF files)
+	@$(BIN)/pip install --quiet --editable '.[bench]'
+	@OPENBLAS_THREAD_TIMEOUT=4 $(BIN)/python benchmarks/think.py $(ARGS)
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) dist build whygpu-report

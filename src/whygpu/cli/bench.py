@@ -2,7 +2,7 @@
 
 import rich_click as click
 
-from whygpu.cli.options import json_option, language_option
+from whygpu.cli.options import json_option, language_option, threads_option
 
 __all__ = ["bench"]
 
@@ -10,15 +10,17 @@ __all__ = ["bench"]
 @click.command()
 @click.argument("which", type=click.Choice(["1", "2", "3", "all"]), default="all")
 @click.option("--quick", is_flag=True, help="Smaller sizes, fewer repetitions.")
+@threads_option
 @json_option
 @language_option
-def bench(which: str, quick: bool, as_json: bool, language: str | None) -> None:
+def bench(which: str, quick: bool, threads: int | None, as_json: bool, language: str | None) -> None:
     """Run experiment 1, 2 or 3 (or all), beside the article's own figures.
 
     1: plain Python against BLAS. 2: one GPT-2 layer. 3: matmul against an elementwise product.
 
     Example: [bold]whygpu bench 3[/bold]
     """
+    from whygpu import engine
     from whygpu.cli.screen import Screen
     from whygpu.cli.tables import step_tables
     from whygpu.measure import experiments
@@ -26,8 +28,9 @@ def bench(which: str, quick: bool, as_json: bool, language: str | None) -> None:
     screen = Screen(language, as_json)
     numbers = experiments.NUMBERS if which == "all" else (int(which),)
     results = {}
+    backend = engine.backend("cpu", threads=threads)
     for number in numbers:
-        with screen.working("step.experiment", number=number):
+        with screen.working("step.experiment", number=number), engine.using(backend):
             result = experiments.run(number, quick=quick, progress=screen.progress)
         results[f"experiment_{number}"] = result.as_dict()
         if not as_json:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -31,6 +32,7 @@ def one_clear_line() -> Iterator[None]:
     except click.ClickException as error:
         _stop(error.format_message())
     except (click.Abort, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
         print("\nwhygpu: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(INTERRUPTED)
     except MemoryError as error:
@@ -44,7 +46,9 @@ def one_clear_line() -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             _stop(f"{error.filename or 'output'}: the disk is full; free some space or write elsewhere")
-        raise
+        if error.errno == errno.ENOMEM or error.errno is None:
+            _stop(f"the system refused ({error}); is there too little memory? try --quick or a smaller model")
+        _stop(f"{error.filename or 'system'}: {error.strerror or error}")
 
 
 def _stop(message: str) -> None:

@@ -1,5 +1,6 @@
 """``whygpu``: the command group. Without a command it runs the main job."""
 
+import io
 import os
 import sys
 from typing import Any
@@ -62,6 +63,11 @@ for command in (run, roofline, bench, draw, think, models, hardware):
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; every failure is one clear line and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                errors="replace"
+            )  # a terminal that cannot show a character shows a question mark
     with one_clear_line():
         whygpu.main(args=arguments, prog_name="whygpu", standalone_mode=False)
     sys.exit(0)

@@ -68,8 +68,9 @@ def _stored(model: Any) -> dict[str, Any]:
 
 @models.command()
 @click.argument("name", default="smollm2-135m")
+@json_option
 @language_option
-def pull(name: str, language: str | None) -> None:
+def pull(name: str, as_json: bool, language: str | None) -> None:
     """Fetch a model's file into the cache and print its path.
 
     Example: [bold]whygpu models pull smollm2-135m[/bold]
@@ -77,16 +78,17 @@ def pull(name: str, language: str | None) -> None:
     from whygpu import models as catalogue
     from whygpu.cli.screen import Screen
 
-    screen = Screen(language)
+    screen = Screen(language, as_json)
     with screen.working("step.load"):
         path = catalogue.locate(name, progress=screen.progress)
-    click.echo(path)
+    screen.place(name, path)
 
 
 @models.command()
 @click.argument("name")
+@json_option
 @language_option
-def remove(name: str, language: str | None) -> None:
+def remove(name: str, as_json: bool, language: str | None) -> None:
     """Delete a model from this disk, without asking; prints what was removed.
 
     Example: [bold]whygpu models remove smollm2-135m[/bold]
@@ -95,18 +97,24 @@ def remove(name: str, language: str | None) -> None:
     from whygpu.cli.screen import Screen
     from whygpu.story.numbers import size
 
-    screen = Screen(language)
+    screen = Screen(language, as_json)
     gone = catalogue.remove(name)
+    if as_json:
+        screen.place(gone.name, gone.path)
+        return
     click.echo(screen.texts("models.removed", name=gone.name, size=size(gone.size), path=gone.path))
 
 
 @models.command()
 @click.argument("name", default="smollm2-135m")
-def path(name: str) -> None:
+@json_option
+@language_option
+def path(name: str, as_json: bool, language: str | None) -> None:
     """Print where a model's file lies, without fetching it.
 
     Example: [bold]whygpu models path[/bold]
     """
     from whygpu import models as catalogue
+    from whygpu.cli.screen import Screen
 
-    click.echo(catalogue.locate(name, download=False))
+    Screen(language, as_json).place(name, catalogue.locate(name, download=False))

@@ -18,9 +18,21 @@ language_option: Decorator = click.option(
 json_option: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON alone on stdout; progress goes to stderr."
 )
+
+
+def _threads(context: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
+    """More threads than may run would wait for each other at every step."""
+    from whygpu.engine.threads import available_threads
+
+    if value is not None and value > available_threads():
+        raise click.BadParameter(f"{value} threads cannot run at once here; give 1 to {available_threads()}")
+    return value
+
+
 threads_option: Decorator = click.option(
     "--threads",
     type=click.IntRange(1, 1024),
+    callback=_threads,
     help="CPU threads to use (default: all that this process may use).",
 )
 device_option: Decorator = click.option(

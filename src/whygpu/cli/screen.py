@@ -45,8 +45,16 @@ class Screen:
 
     def json(self, value: Any) -> None:
         """Print the result of ``--json``, alone on stdout."""
-        json.dump(value, self.json_stream, indent=2, ensure_ascii=False, allow_nan=False)
+        ascii_only = not (self.json_stream.encoding or "").lower().startswith("utf")
+        json.dump(value, self.json_stream, indent=2, ensure_ascii=ascii_only, allow_nan=False)
         self.json_stream.write("\n")
+
+    def place(self, name: str, path: Any) -> None:
+        """Print where something lies: the path alone, or with ``--json`` its name too."""
+        if self.as_json:
+            self.json({"name": name, "path": str(path)})
+        else:
+            self.json_stream.write(f"{path}\n")
 
     def progress(self, key: str, fraction: float | None = None, /, **values: object) -> None:
         """Show one step of running work on the live line."""

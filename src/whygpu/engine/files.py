@@ -4,12 +4,12 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from whygpu.engine.errors import UserError
 
-__all__ = ["check_folder", "explain_os_error", "write_whole"]
+__all__ = ["check_folder", "explain_os_error", "write_together", "write_whole"]
 
 
 @contextlib.contextmanager
@@ -36,6 +36,25 @@ def write_whole(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write a set of files that belong together: all of them are there, or the folder is as it was before.
+
+    Raises
+    ------
+    UserError
+        Where one of them cannot be written; the line names it.
+    """
+    for name in files:
+        if (folder / name).is_dir():
+            raise UserError(f"{folder / name}: a folder stands where the file is to be written; move it away")
+    with contextlib.ExitStack() as stack:
+        for (
+            name,
+            data,
+        ) in files.items():  # renamed in reverse order when the stack unwinds, after all are written
+            stack.enter_context(write_whole(folder / name)).write_bytes(data)
 
 
 def check_folder(path: Path) -> None:

@@ -5,10 +5,12 @@ itself does not notice an edited function in another file. Where no cache can be
 folder serves.
 """
 
+import atexit
 import functools
 import gc
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +45,9 @@ def cache_folder() -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="whygpu-kernels-"))
+        folder = Path(tempfile.mkdtemp(prefix="whygpu-kernels-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
 
 numba.config.CACHE_DIR = os.fspath(cache_folder())  # type: ignore[attr-defined]  # before the first decoration
@@ -56,7 +60,23 @@ _options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 def kernel(function: F) -> F:
     """Compile a function that works on a band of the data; runs without the GIL."""
     compiled: F = numba.njit(**_options, cache=True)(function)
+    _survive_damage(compiled)
     return compiled
+
+
+def _survive_damage(compiled: Any) -> None:
+    """Compile again where the cached kernel cannot be read: Numba itself would stop with a pickle's error."""
+    cache = compiled._cache
+    load = cache.load_overload
+
+    def load_or_forget(signature: Any, context: Any) -> Any:
+        try:
+            return load(signature, context)
+        except Exception:  # a damaged pickle may raise anything
+            cache.flush()
+            return None
+
+    cache.load_overload = load_or_forget
 
 
 def inlined(function: F) -> F:

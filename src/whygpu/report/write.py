@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from whygpu.engine.files import write_whole
+from whygpu.engine.files import write_together
 from whygpu.report.page import html
 from whygpu.report.pictures import check_name
 from whygpu.story.results import Results
@@ -18,7 +18,7 @@ def write(results: Results, folder: Path, *, language: str, images: Mapping[str,
     """Write the report into ``folder`` (made if it is missing) and return the path of ``report.html``.
 
     ``images`` holds the pictures by the file names that ``results.drawings`` gives; they are written too.
-    The report is written last: where it stands, everything it names stands too.
+    All files appear together or none does.
 
     Raises
     ------
@@ -30,9 +30,7 @@ def write(results: Results, folder: Path, *, language: str, images: Mapping[str,
     files = {check_name(name): data for name, data in images.items() if name not in RESERVED}
     files["results.json"] = _json(results)
     files["report.html"] = page.encode("utf-8", errors="replace")
-    for name, data in files.items():
-        with write_whole(folder / name) as path:
-            path.write_bytes(data)
+    write_together(folder, files)
     return folder / "report.html"
 
 

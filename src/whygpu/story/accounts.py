@@ -8,7 +8,7 @@ __all__ = ["account"]
 WORKLOADS = ("draw", "think")
 
 
-def account(ledger: Ledger, *, frames: int, tokens: int) -> LedgerResult:
+def account(ledger: Ledger, *, frames: int, tokens: int, invented: bool) -> LedgerResult:
     """Sum the ledger up: by workload, stage and name, the largest shapes, and the share of products."""
     shapes = [
         Shape(
@@ -31,6 +31,7 @@ def account(ledger: Ledger, *, frames: int, tokens: int) -> LedgerResult:
     return LedgerResult(
         frames=frames,
         tokens=tokens,
+        invented=invented,
         totals=totals,
         stages=_shares(ledger, ("workload", "stage")),
         rows=_shares(ledger, ("workload", "stage", "name")),

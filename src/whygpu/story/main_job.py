@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from whygpu import __version__, draw, engine, measure, predict
+from whygpu import __version__, draw, engine, measure, models, predict
 from whygpu.engine import Backend, Ledger
 from whygpu.measure import experiments
 from whygpu.measure.roof import Roofline
@@ -75,6 +75,9 @@ def run(options: Options, watcher: Watcher) -> Outcome:
             force=options.force, quick=options.quick, threads=options.threads, progress=watcher.progress
         )
     watcher.result("machine", roofline)
+    if options.think and options.model:
+        with _step("load", seconds, watcher):  # a model that cannot be had is said before the long work
+            models.locate(options.model, progress=watcher.progress)
     first = _experiment(1, experiments.experiment_1, options, seconds, watcher)
     second = _experiment(2, experiments.experiment_2, options, seconds, watcher)
     third = _experiment(3, experiments.experiment_3, options, seconds, watcher)
@@ -91,7 +94,8 @@ def run(options: Options, watcher: Watcher) -> Outcome:
             watcher.result("think", thinking)
     accounts: LedgerResult | None = None
     if options.draw or options.think:
-        accounts = account(ledger, frames=len(pictures.scenes), tokens=tokens)
+        invented = thinking is not None and thinking.invented
+        accounts = account(ledger, frames=len(pictures.scenes), tokens=tokens, invented=invented)
         watcher.result("engine", accounts)
     elsewhere = predict.elsewhere(roofline.as_machine())
     watcher.result("elsewhere", elsewhere)
@@ -126,7 +130,8 @@ def _step(name: str, seconds: dict[str, float], watcher: Watcher, **values: obje
 def _experiment(
     number: int, experiment: Callable[..., T], options: Options, seconds: dict[str, float], watcher: Watcher
 ) -> T:
-    with _step("experiment", seconds, watcher, number=number):
+    limited = engine.backend("cpu", threads=options.threads)
+    with _step("experiment", seconds, watcher, number=number), engine.using(limited):
         result = experiment(quick=options.quick, progress=watcher.progress)
     watcher.result(f"experiment_{number}", result)
     return result

@@ -159,6 +159,8 @@ class LedgerResult(Documented):
     """Frames drawn while it listened."""
     tokens: int
     """Tokens generated while it listened."""
+    invented: bool
+    """True: the tokens came from random weights."""
     totals: list[LedgerShare]
     """By workload: products, and the rest."""
     stages: list[LedgerShare]

@@ -4,7 +4,7 @@ from rich.console import RenderableType
 
 from whygpu.cli.tables.build import new_table
 from whygpu.measure.machine import Figure, Machine
-from whygpu.story.numbers import si, significant, size
+from whygpu.story.numbers import si, significant
 from whygpu.story.text import Texts
 
 __all__ = ["hardware_table", "machine_table"]
@@ -22,7 +22,7 @@ def hardware_table(texts: Texts, machines: list[Machine]) -> RenderableType:
             _figure(machine.flops.get("fp32"), "FLOP/s"),
             _figure(machine.flops.get("fp16"), "FLOP/s"),
             _figure(machine.bandwidth, "B/s"),
-            "" if machine.memory is None else size(machine.memory.value),
+            "" if machine.memory is None else f"{machine.memory.value / 2**30:g} GiB",
             significant(machine.ridge(best)) if best else "",
         )
     return table

@@ -1,6 +1,7 @@
 """Step 5's tables: the ledger of both workloads."""
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from whygpu.cli.tables.build import new_table
 from whygpu.engine import Row
@@ -48,7 +49,8 @@ def engine_tables(texts: Texts, accounts: LedgerResult) -> list[RenderableType]:
         )
         for workload in accounts.product_time_share
     ]
-    return [totals, largest, *verdicts]
+    warning = [Text(texts("think.warning"), style="bold yellow")] if accounts.invented else []
+    return [totals, largest, *verdicts, *warning]
 
 
 def ledger_rows_table(texts: Texts, rows: list[Row]) -> RenderableType:

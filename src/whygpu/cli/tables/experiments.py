@@ -1,6 +1,7 @@
 """Step 2's tables: each experiment beside the article's own figures."""
 
 from rich.console import RenderableType
+from rich.text import Text
 
 from whygpu.cli.tables.build import new_table
 from whygpu.measure.article import article
@@ -23,7 +24,7 @@ def experiment_1_tables(texts: Texts, result: Experiment1) -> list[RenderableTyp
     for library in libraries:
         headings += [texts(f"exp1.{library}"), texts("exp1.faster")]
     headings += [texts(f"exp1.article.{key}") for key in ("python", "blas", "faster")]
-    note = texts("exp1.note", machine=article()["machine"]["description"])
+    note = texts("exp1.note", cores=article()["machine"]["cores"])
     table = new_table(texts("exp1.title"), *headings, note=note)
     by_side: dict[int, dict[str, Size]] = {}
     for size in result.sizes:
@@ -60,6 +61,8 @@ def experiment_2_tables(texts: Texts, result: Experiment2) -> list[RenderableTyp
             )
         )
     tables.append(_suspects_table(texts, result))
+    if result.layouts.disturbed:
+        tables.append(Text(texts("exp2.disturbed"), style="yellow"))
     return tables
 
 

@@ -20,7 +20,8 @@ def machine_tables(texts: Texts, roofline: Roofline) -> list[RenderableType]:
         Text(f"! {texts(f'flag.{flag.code}', **flag.values)}", style="yellow") for flag in roofline.flags
     ]
     ridge = texts("rates.ridge", ridge=significant(roofline.ridge("fp32")))
-    return [_host_table(texts, roofline), _rates_table(texts, roofline), ridge, *flags]
+    taken = texts("rates.taken", time=roofline.taken_at)
+    return [_host_table(texts, roofline), _rates_table(texts, roofline), ridge, taken, *flags]
 
 
 def _host_table(texts: Texts, roofline: Roofline) -> RenderableType:

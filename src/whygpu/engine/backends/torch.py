@@ -28,7 +28,7 @@ class TorchBackend:
         self.threads = threads or available_threads()
         try:
             self.device = self._torch.device(device)
-            self._torch.zeros(1, device=self.device)
+            self._torch.zeros(1, device=self.device).cpu().numpy()  # "meta" computes nothing
         except (RuntimeError, AssertionError, NotImplementedError) as error:
             reason = str(error).strip().splitlines()[0]
             raise UserError(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from whygpu.report.book import Book
+from whygpu.report.chapters.words import in_order
 from whygpu.report.figures import shares
 from whygpu.report.foreign import plain
 from whygpu.report.palette import LIGHT
@@ -127,8 +128,8 @@ def scene_table(book: Book, drawings: list[Drawing]) -> Table:
 
 
 def stage_names(drawings: list[Drawing]) -> list[str]:
-    """Every stage, in the order in which frames report them."""
-    return list(dict.fromkeys(stage for drawn in drawings for stage in drawn.stages))
+    """Every stage, in the order in which a frame goes through them."""
+    return in_order(stage for drawn in drawings for stage in drawn.stages)
 
 
 def stage_chart(book: Book, drawings: list[Drawing]) -> Chart:

@@ -42,6 +42,7 @@ def experiments(book: Book) -> Chapter:
             numbers.percent(two.one_head.product_flop_share), book.derived("report.how.flop_share")
         ),
         "suspects": layer.suspects(book),
+        "disturbed": two.layouts.disturbed,
         "elementwise": elementwise_table(book),
         "exact": Value(
             numbers.count(three.exact_operations_ratio), book.derived("report.how.exact", n=three.matmul.side)

@@ -1,6 +1,7 @@
 """Chapter 2: what this machine can do, and where the work of this run stands on its roofline."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from whygpu.engine.basis import Basis
 from whygpu.measure import Flag, Rate, Roofline, Timing
@@ -8,6 +9,7 @@ from whygpu.report.book import Book
 from whygpu.report.chapters.drawing import step_name
 from whygpu.report.chapters.same import stage_products
 from whygpu.report.chapters.trials import products
+from whygpu.report.chapters.words import hedged_caption, scope, workload_name
 from whygpu.report.figures import Point, Roof, roofline
 from whygpu.report.foreign import plain
 from whygpu.report.units import binary
@@ -17,6 +19,10 @@ from whygpu.story import numbers
 __all__ = ["machine", "ridge"]
 
 STREAMS = ("read", "copy", "triad")
+ANOTHER_TIME = timedelta(minutes=10)
+"""A roofline and a run that lie further apart than this were not measured together."""
+DISTURBED = ("busy", "stolen")
+"""Flags that say that the roofs may be too low."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,8 @@ def machine(book: Book) -> Chapter:
         "points": point_table(book, measured, work),
         "rates": rate_table(book, measured),
         "host": host_facts(book, measured),
-        "flags": [flag_text(book, flag) for flag in measured.flags],
+        "notes": roof_notes(book, measured),
+        "flags": [flag_text(book, flag) for flag in measured.flags if flag.code not in DISTURBED],
         "ridge": ridge(book),
     }
     return Chapter("machine", parts, (chart,))
@@ -52,6 +59,28 @@ def flag_text(book: Book, flag: Flag) -> str:
     """What the probe warns of, in the page's language where it has the sentence."""
     key = f"flag.{flag.code}"
     return book.t(key, **flag.values) if book.t.has(key) else flag.text
+
+
+def roof_notes(book: Book, measured: Roofline) -> list[str]:
+    """What a reader of the chart must know of its roofs: when they were measured, and what disturbed that."""
+    notes = []
+    if taken_at_another_time(measured.taken_at, book.results.created):
+        when = measured.taken_at[:16].replace("T", " ")
+        notes.append(book.t("report.machine.roofs.kept", when=when))
+    notes += [
+        book.t("report.machine.roofs.disturbed", flag=flag_text(book, flag))
+        for flag in measured.flags
+        if flag.code in DISTURBED
+    ]
+    return notes
+
+
+def taken_at_another_time(taken: str, created: str) -> bool:
+    """Whether two ISO 8601 times lie more than ten minutes apart; False where one is no time."""
+    try:
+        return abs(datetime.fromisoformat(created) - datetime.fromisoformat(taken)) > ANOTHER_TIME
+    except (TypeError, ValueError):
+        return False
 
 
 def peak_of(measured: Roofline, dtype: str) -> Rate:
@@ -96,7 +125,7 @@ def all_work(book: Book) -> list[Work]:
     work = [Work(name, detail, "here", intensity, flops) for name, detail, intensity, flops in products(book)]
     ledger = book.results.ledger
     for row in stage_products(ledger) if ledger is not None else []:
-        detail = book.t(f"report.workload.{row.workload}")
+        detail = workload_name(book, row.workload)
         work.append(
             Work(step_name(book, row.stage), detail, row.workload, row.flop_per_byte, row.flop / row.seconds)
         )
@@ -136,14 +165,19 @@ def roofline_chart(book: Book, measured: Roofline, work: list[Work]) -> Chart:
         measured.read_bandwidth,
         t("report.machine.slope", rate=numbers.si(measured.read_bandwidth, "B/s")),
         points,
-        {group: t(f"report.group.{group}") for group in ("here", "draw", "think")},
+        {
+            "here": t("report.group.here"),
+            "draw": t("report.group.draw"),
+            "think": hedged_caption(book, t("report.group.think")),
+        },
         (t("report.machine.axis.intensity"), t("report.machine.axis.rate")),
     )
+    bytes_too = scope(book) in ("both", "think")
     return Chart(
         "chart-roofline",
         figure,
         t("report.machine.chart.label"),
-        t("report.machine.chart.caption"),
+        t("report.machine.chart.caption.bytes" if bytes_too else "report.machine.chart.caption.plain"),
         height=520,
         narrow_height=460,
         narrow={

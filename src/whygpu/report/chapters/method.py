@@ -2,10 +2,15 @@
 
 from whygpu.engine.basis import Basis
 from whygpu.report.book import Book
+from whygpu.report.chapters.words import hedged_caption, scope
 from whygpu.report.view import Chapter
 from whygpu.story import numbers
 
 __all__ = ["method"]
+
+LIMITS = range(1, 7)
+ELSEWHERE, BYTES, SHARES = 2, 4, 5
+"""The limits that speak of other machines, of multiplying bytes, of shares in the ledger."""
 
 SOURCES = (
     ("report.source.roofline", "https://doi.org/10.1145/1498765.1498785"),
@@ -30,15 +35,24 @@ def method(book: Book) -> Chapter:
         "seconds": seconds,
         "clock": book.measured("report.how.clock"),
         "quick": results.quick,
-        "device": results.device,
-        "threads": results.threads,
-        "limits": [f"report.limit.{number}" for number in range(1, 7)],
+        "run": t(f"report.method.run.{scope(book)}", device=results.device, threads=results.threads),
+        "limits": [f"report.limit.{number}" for number in LIMITS if does_apply(book, number)],
         "sources": [(t(key), address) for key, address in SOURCES],
     }
     return Chapter("method", parts)
 
 
+def does_apply(book: Book, number: int) -> bool:
+    """Whether a limit speaks of something that this run did."""
+    if number == ELSEWHERE:
+        return bool(book.results.elsewhere)
+    if number == SHARES:
+        return scope(book) != "none"
+    return number != BYTES or scope(book) in ("both", "think")
+
+
 def step_title(book: Book, name: str) -> str:
     """A step of the main job in the page's language."""
     key = f"report.step.time.{name}"
-    return book.t(key) if book.t.has(key) else name
+    title = book.t(key) if book.t.has(key) else name
+    return hedged_caption(book, title) if name == "think" else title

@@ -4,6 +4,7 @@ from whygpu.report.book import Book
 from whygpu.report.chapters.machine import ridge
 from whygpu.report.chapters.same import flop_share
 from whygpu.report.chapters.trials import largest_speedup
+from whygpu.report.chapters.words import hedged, invented
 from whygpu.report.view import Chapter, Headline, Value
 from whygpu.story import numbers
 from whygpu.story.results import LedgerShare
@@ -21,6 +22,7 @@ def question(book: Book) -> Chapter:
     parts = {
         "cpu": results.roofline.host.cpu,
         "heard": heard,
+        "invented": invented(book) and "think" in heard,
         "speedup": speedup(book)[0],
         "shares": {workload: flop_share(book, workload) for workload in heard},
         "limit": limit(book),
@@ -75,11 +77,11 @@ def share_headline(book: Book) -> Headline | None:
         return Headline(
             flop_share(book, "think"),
             t("report.question.share.think"),
-            t("report.question.share.one"),
+            hedged(book, t("report.question.share.one")),
             "think",
         )
     much = "most" if share["draw"] >= 0.5 else "part"
-    detail = t(f"report.question.share.detail.{much}", draw=numbers.percent(share["draw"]))
+    detail = hedged(book, t(f"report.question.share.detail.{much}", draw=numbers.percent(share["draw"])))
     return Headline(flop_share(book, "think"), t("report.question.share.think"), detail, "think")
 
 
@@ -122,7 +124,7 @@ def limit_headline(book: Book) -> Headline | None:
         return Headline(
             intensity,
             t("report.question.limit.arithmetic"),
-            t("report.question.limit.arithmetic.detail"),
+            hedged(book, t("report.question.limit.arithmetic.detail")),
             "think",
         )
     value = Value(numbers.size(thought.bytes_per_token), book.derived("report.how.bytes_per_token"))
@@ -131,4 +133,4 @@ def limit_headline(book: Book) -> Headline | None:
         rate=numbers.significant(thought.decode_tokens_per_second),
         share=numbers.percent(thought.bandwidth_share),
     )
-    return Headline(value, t("report.question.limit.memory"), detail, "think")
+    return Headline(value, t("report.question.limit.memory"), hedged(book, detail), "think")

@@ -2,6 +2,7 @@
 
 from whygpu.report.book import Book
 from whygpu.report.chapters.drawing import main_scene, step_name
+from whygpu.report.chapters.words import in_order, scope, workload_name
 from whygpu.report.figures import shares
 from whygpu.report.palette import LIGHT
 from whygpu.report.view import Cell, Chapter, Chart, Column, Table, Value
@@ -24,6 +25,9 @@ def same(book: Book) -> Chapter | None:
     chart = share_chart(book, ledger, heard)
     parts = {
         "heard": heard,
+        "names": {workload: workload_name(book, workload) for workload in heard},
+        "intro": book.t(f"report.same.intro.{scope(book)}"),
+        "largest": book.t(f"report.same.largest.text.{scope(book)}"),
         "chart": chart,
         "shares": {
             workload: {"flop": flop_share(book, workload), "time": time_share(book, workload)}
@@ -63,8 +67,16 @@ def time_share(book: Book, workload: str) -> Value:
 def stage_products(ledger: LedgerResult) -> list[LedgerShare]:
     """The products of each stage that took time: the points of the roofline."""
     return [
-        row for row in ledger.stages if row.is_product and row.seconds > 0 and row.flop > 0 and row.bytes > 0
+        row
+        for row in ordered(ledger.stages)
+        if row.is_product and row.seconds > 0 and row.flop > 0 and row.bytes > 0
     ]
+
+
+def ordered(rows: list[LedgerShare]) -> list[LedgerShare]:
+    """By workload, then as the pipeline runs, products before the rest."""
+    place = {stage: number for number, stage in enumerate(in_order(row.stage for row in rows))}
+    return sorted(rows, key=lambda row: (WORKLOADS.index(row.workload), place[row.stage], not row.is_product))
 
 
 def share_chart(book: Book, ledger: LedgerResult, heard: list[str]) -> Chart:
@@ -73,7 +85,7 @@ def share_chart(book: Book, ledger: LedgerResult, heard: list[str]) -> Chart:
     rows, product, colours = [], [], []
     for workload in heard:
         for what, share in (("flop", ledger.product_flop_share), ("time", ledger.product_time_share)):
-            rows.append(t(f"report.same.bar.{workload}.{what}"))
+            rows.append(t(f"report.same.bar.{what}", workload=workload_name(book, workload)))
             product.append(share[workload])
             colours.append(LIGHT[workload])
     names = (t("report.same.products"), t("report.same.rest"))
@@ -91,7 +103,7 @@ def share_chart(book: Book, ledger: LedgerResult, heard: list[str]) -> Chart:
     return Chart(
         "chart-shares",
         figure,
-        t("report.same.chart.label"),
+        t(f"report.same.chart.label.{scope(book)}"),
         t("report.same.chart.caption"),
         height=110 + 50 * len(rows),
         narrow={"yaxis.tickfont.size": 11, "legend.font.size": 11},
@@ -104,7 +116,7 @@ def ledger_columns(book: Book, first: str) -> list[Column]:
     counted = book.derived("report.how.counted")
     return [
         Column(first, numeric=False),
-        Column(t("report.same.count"), book.measured("report.how.ledger")),
+        Column(t("report.same.count"), book.measured(f"report.how.ledger.{scope(book)}")),
         Column("FLOP", counted),
         Column(t("report.same.bytes"), counted),
         Column(t("report.same.intensity"), book.derived("report.how.intensity")),
@@ -113,13 +125,14 @@ def ledger_columns(book: Book, first: str) -> list[Column]:
     ]
 
 
-def ledger_cells(row: LedgerShare) -> list[Cell]:
-    """The same columns of one row."""
+def ledger_cells(book: Book, row: LedgerShare) -> list[Cell]:
+    """The same columns of one row; products without bytes say why."""
+    reason = book.derived("report.how.registers") if row.is_product and not row.bytes else None
     return [
         Cell(numbers.count(row.products) if row.is_product else "–"),
         Cell(numbers.si(row.flop, "") if row.flop else "–"),
-        Cell(numbers.size(row.bytes) if row.bytes else "–"),
-        Cell(numbers.significant(row.flop_per_byte) if row.bytes else "–"),
+        Cell(numbers.size(row.bytes) if row.bytes else "–", reason),
+        Cell(numbers.significant(row.flop_per_byte) if row.bytes else "–", reason),
         Cell(numbers.duration(row.seconds)),
         Cell(numbers.percent(row.share), share=min(row.share, 1.0)),
     ]
@@ -129,14 +142,14 @@ def stage_table(book: Book, ledger: LedgerResult) -> Table:
     """By workload and stage."""
     t = book.t
     rows = []
-    for row in ledger.stages:
+    for row in ordered(ledger.stages):
         kind = t("report.same.products") if row.is_product else t("report.same.rest")
         mark = row.workload if row.is_product else "rest"
         name = step_name(book, row.stage)
-        workload = t(f"report.workload.{row.workload}")
+        workload = workload_name(book, row.workload)
         note = t("report.same.row.note", workload=workload, kind=kind)
-        rows.append([Cell(name, note=note, mark=mark), *ledger_cells(row)])
-    caption = t("report.same.table", frames=ledger.frames, tokens=ledger.tokens)
+        rows.append([Cell(name, note=note, mark=mark), *ledger_cells(book, row)])
+    caption = t(f"report.same.table.{scope(book)}", frames=ledger.frames, tokens=ledger.tokens)
     return Table(caption, ledger_columns(book, t("report.same.stage")), rows)
 
 
@@ -149,11 +162,11 @@ def other_table(book: Book, ledger: LedgerResult) -> Table | None:
         for row in sorted(others, key=lambda row: -row.seconds)[:4]:
             note = t(
                 "report.same.other.note",
-                workload=t(f"report.workload.{workload}"),
+                workload=workload_name(book, workload),
                 stage=step_name(book, row.stage),
             )
             name = Cell(step_name(book, row.name), note=note, mark=workload)
-            rows.append([name, *ledger_cells(row)[1:]])
+            rows.append([name, *ledger_cells(book, row)[1:]])
     columns = ledger_columns(book, t("report.same.step"))
     return Table(t("report.same.others"), [columns[0], *columns[2:]], rows) if rows else None
 
@@ -164,8 +177,8 @@ def shape_table(book: Book, ledger: LedgerResult, workload: str) -> Table:
     derived = book.derived("report.how.counted")
     columns = [
         Column(t("report.same.product"), numeric=False),
-        Column(t("report.same.shape"), book.measured("report.how.ledger")),
-        Column(t("report.same.times"), book.measured("report.how.ledger")),
+        Column(t("report.same.shape"), book.measured(f"report.how.ledger.{scope(book)}")),
+        Column(t("report.same.times"), book.measured(f"report.how.ledger.{scope(book)}")),
         Column(t("report.same.flop_each"), derived),
         Column(t("report.same.rate"), book.derived("report.how.product_rate")),
     ]
@@ -180,7 +193,7 @@ def shape_table(book: Book, ledger: LedgerResult, workload: str) -> Table:
         for shape in ledger.largest
         if shape.workload == workload
     ]
-    return Table(t(f"report.same.shapes.{workload}"), columns, rows)
+    return Table(t("report.same.shapes", workload=workload_name(book, workload)), columns, rows)
 
 
 def shape_text(shape: Shape) -> str:
@@ -234,7 +247,7 @@ def beside(book: Book, ledger: LedgerResult) -> Table | None:
         row("result", words("result")),
     ]
     columns = [Column("", numeric=False)]
-    columns += [Column(book.t(f"report.workload.{workload}"), numeric=False) for workload in WORKLOADS]
+    columns += [Column(workload_name(book, workload), numeric=False) for workload in WORKLOADS]
     return Table(book.t("report.same.beside.table"), columns, rows)
 
 

@@ -1,6 +1,7 @@
 """Chapter 5: the question, the model's answer, and what a token costs."""
 
 from whygpu.report.book import Book
+from whygpu.report.chapters.words import hedged, hedged_caption
 from whygpu.report.view import Cell, Chapter, Column, Headline, Table, Value
 from whygpu.story import numbers
 from whygpu.story.results import Thinking
@@ -18,7 +19,7 @@ def thinking(book: Book) -> Chapter | None:
         "prompt": result.prompt,
         "text": result.text,
         "model": result.model,
-        "ended": book.t(f"report.thinking.ended.{result.ended}")
+        "ended": hedged(book, book.t(f"report.thinking.ended.{result.ended}"))
         if book.t.has(f"report.thinking.ended.{result.ended}")
         else "",
         "headlines": headlines(book, result),
@@ -51,20 +52,23 @@ def headlines(book: Book, result: Thinking) -> list[Headline]:
         Headline(
             decode_rate(book, result),
             t("report.thinking.decode"),
-            t("report.thinking.decode.detail"),
+            hedged(book, t("report.thinking.decode.detail")),
             "think",
         ),
-        Headline(prefill, t("report.thinking.prefill"), t("report.thinking.prefill.detail"), "think"),
+        Headline(
+            prefill, t("report.thinking.prefill"), hedged(book, t("report.thinking.prefill.detail")), "think"
+        ),
         Headline(
             bytes_per_token(book, result),
             t("report.thinking.bytes"),
-            t("report.thinking.bytes.detail"),
+            hedged(book, t("report.thinking.bytes.detail")),
             "think",
         ),
     ]
     if result.bandwidth_share is not None:
         share = Value(numbers.percent(result.bandwidth_share), book.derived("report.how.bandwidth_share"))
-        views.append(Headline(share, t("report.thinking.share"), t("report.thinking.share.detail"), "think"))
+        detail = hedged(book, t("report.thinking.share.detail"))
+        views.append(Headline(share, t("report.thinking.share"), detail, "think"))
     return views
 
 
@@ -89,4 +93,4 @@ def steps(book: Book, result: Thinking) -> Table:
         row("report.thinking.row.prefill", result.prompt_tokens, result.prefill_seconds),
         row("report.thinking.row.decode", decoded, result.decode_seconds),
     ]
-    return Table(t("report.thinking.table"), columns, rows)
+    return Table(hedged_caption(book, t("report.thinking.table")), columns, rows)

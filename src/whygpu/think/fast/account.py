@@ -1,52 +1,66 @@
 """What a pass of the fast kernel multiplied, told to the ledger.
 
-The kernel counts ticks a stage; the seconds of the whole pass are split by them. Where one stage holds
-several products (Q, K and V; gate and up; scores and weighted V), its time is split by their FLOP: derived,
-not measured.
+The kernel counts ticks a stage in some of the layers, which stand for all; the seconds of the whole pass are
+split by them. Where one stage holds several products (Q, K and V; gate and up; scores and weighted V), its
+time is split by their FLOP: derived, not measured.
 """
 
+from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from whygpu.engine import report, report_other
 from whygpu.models import FAST_TILES, Architecture, attention_tiles
+from whygpu.think.fast.state import WATCHED
 
-__all__ = ["STAGES", "account"]
+__all__ = ["STAGES", "Books"]
 
 STAGES = ("norm", "Q K V", "rope", "attention", "merge", "out", "gate up", "down", "head")
 """What the kernel's clock counts, in its order."""
+STAGE_PRODUCTS = {
+    "Q K V": ("Q", "K", "V"),
+    "out": ("out",),
+    "gate up": ("gate", "up"),
+    "down": ("down",),
+}
 FLOAT, HALF = 4, 2
 
 
-def account(
-    a: Architecture, sizes: dict[str, int], tokens: int, past: int, wanted: bool, clock: Any, seconds: float
-) -> None:
-    """Report one pass: ``sizes`` are the packed bytes of a matrix of each name, ``clock`` ticks a stage."""
-    ticks = [int(tick) for tick in clock]
-    share = {stage: seconds * tick / (sum(ticks) or 1) for stage, tick in zip(STAGES, ticks, strict=True)}
-    shapes = a.tensors()
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What does not change from pass to pass: each product's shape and packed bytes, by its ledger name."""
 
-    def product(name: str, tensor: str, rows: int, count: int, spent: float) -> None:
-        n, k = shapes[tensor]
-        moved = sizes[name] + rows * (k + FLOAT * n)
-        report(name, m=rows, n=n, k=k, dtype="int8", size=moved, count=count, seconds=spent)
+    architecture: Architecture
+    shapes: dict[str, tuple[int, int]]  # (n, k)
+    sizes: dict[str, int]
 
-    def stage(name: str, tensors: dict[str, str]) -> None:
-        weights = {key: shapes[tensor][0] * shapes[tensor][1] for key, tensor in tensors.items()}
-        for key, tensor in tensors.items():
-            product(key, tensor, tokens, a.layers, share[name] * weights[key] / sum(weights.values()))
+    def account(self, tokens: int, past: int, wanted: bool, clock: Any, seconds: float) -> None:
+        """Report one pass of ``seconds``; ``clock`` are its ticks by stage."""
+        a = self.architecture
+        watched = a.layers / ceil(a.layers / WATCHED)  # layers that each watched one stands for
+        ticks = [
+            int(tick) * (1 if stage == "head" else watched) for stage, tick in zip(STAGES, clock, strict=True)
+        ]
+        second = seconds / (sum(ticks) or 1)
+        share = {stage: second * tick for stage, tick in zip(STAGES, ticks, strict=True)}
+        for stage, names in STAGE_PRODUCTS.items():
+            self._products(names, tokens, a.layers, share[stage])
+        if wanted:
+            self._products(("head",), 1, 1, share["head"])
+        _attention(a, tokens, past, share["attention"])
+        width = a.d_model * tokens * a.layers
+        report_other("norm", flop=2 * 7 * width, size=4 * FLOAT * width, seconds=share["norm"])
+        turned = (a.heads + 2 * a.kv_heads) * a.head_dim * tokens * a.layers
+        report_other("rope", flop=3 * turned, size=2 * FLOAT * turned, seconds=share["rope"])
+        report_other("merge", flop=2 * width, size=2 * FLOAT * width, seconds=share["merge"])
 
-    stage("Q K V", {"Q": "0.q", "K": "0.k", "V": "0.v"})
-    stage("out", {"out": "0.out"})
-    stage("gate up", {"gate": "0.gate", "up": "0.up"})
-    stage("down", {"down": "0.down"})
-    if wanted:
-        product("head", "embedding" if a.tied_head else "head", 1, 1, share["head"])
-    _attention(a, tokens, past, share["attention"])
-    width = a.d_model * tokens * a.layers
-    report_other("norm", flop=2 * 7 * width, size=4 * FLOAT * width, seconds=share["norm"])
-    turned = (a.heads + 2 * a.kv_heads) * a.head_dim * tokens * a.layers
-    report_other("rope", flop=3 * turned, size=2 * FLOAT * turned, seconds=share["rope"])
-    report_other("merge", flop=2 * width, size=2 * FLOAT * width, seconds=share["merge"])
+    def _products(self, names: tuple[str, ...], rows: int, count: int, seconds: float) -> None:
+        weights = {name: self.shapes[name][0] * self.shapes[name][1] for name in names}
+        for name, weight in weights.items():
+            n, k = self.shapes[name]
+            moved = self.sizes[name] + rows * (k + FLOAT * n)
+            spent = seconds * weight / sum(weights.values())
+            report(name, m=rows, n=n, k=k, dtype="int8", size=moved, count=count, seconds=spent)
 
 
 def _attention(a: Architecture, tokens: int, past: int, seconds: float) -> None:

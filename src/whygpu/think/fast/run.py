@@ -9,7 +9,7 @@ import numpy as np
 from whygpu import engine
 from whygpu.engine import Progress, UserError, silent
 from whygpu.models import Architecture, Checkpoint, rope_frequencies
-from whygpu.think.fast.account import STAGES, account
+from whygpu.think.fast.account import STAGES, Books
 from whygpu.think.fast.eligible import MATRICES
 from whygpu.think.fast.pack import FORMATS, LANES, pack
 from whygpu.think.fast.state import CHUNK, Buffers, Cache, Matrices, buffers, sizes
@@ -45,6 +45,7 @@ class PackedModel:
         self.architecture = checkpoint.architecture
         self.sizes = sizes(self.architecture)
         self.matrices = _pack_all(checkpoint, progress)
+        self.books = _books(checkpoint)
         self._buffers: Buffers | None = None
 
     def prefill(
@@ -80,22 +81,24 @@ class PackedModel:
         )  # fmt: skip
         seconds = perf_counter() - started
         if engine.listening():
-            account(self.architecture, self._bytes(), len(ids), cache.length, wanted, clock, seconds)
+            self.books.account(len(ids), cache.length, wanted, clock, seconds)
         cache.length += len(ids)
-
-    def _bytes(self) -> dict[str, int]:
-        """Packed bytes of one matrix of each name, as the ledger calls them (those of the first block)."""
-        shapes = self.architecture.tensors()
-        named = {"Q": "0.q", "K": "0.k", "V": "0.v", **{name: f"0.{name}" for name in MATRICES[3:]}}
-        named["head"] = "embedding" if self.architecture.tied_head else "head"
-        return {
-            name: _packed_bytes(self.checkpoint, tensor, shapes[tensor]) for name, tensor in named.items()
-        }
 
     def _room_for(self, room: int) -> Buffers:
         if self._buffers is None or self._buffers.scores_own.shape[1] < 4 * room:
             self._buffers = buffers(self.architecture, self.threads, room)
         return self._buffers
+
+
+def _books(checkpoint: Checkpoint) -> Books:
+    """Shapes and packed bytes of a matrix of each name in the ledger: those of the first block."""
+    a = checkpoint.architecture
+    tensors = {"Q": "0.q", "K": "0.k", "V": "0.v", **{name: f"0.{name}" for name in MATRICES[3:]}}
+    tensors["head"] = "embedding" if a.tied_head else "head"
+    shapes = a.tensors()
+    rows = {name: (shapes[tensor][0], shapes[tensor][1]) for name, tensor in tensors.items()}
+    sizes = {name: _packed_bytes(checkpoint, tensor, rows[name]) for name, tensor in tensors.items()}
+    return Books(a, rows, sizes)
 
 
 def _packed_bytes(checkpoint: Checkpoint, name: str, shape: tuple[int, ...]) -> int:

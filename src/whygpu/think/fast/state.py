@@ -6,10 +6,12 @@ import numpy as np
 
 from whygpu.models import FAST_CHUNK, Architecture
 
-__all__ = ["CHUNK", "Buffers", "Cache", "Matrices", "Sizes", "buffers", "sizes"]
+__all__ = ["CHUNK", "WATCHED", "Buffers", "Cache", "Matrices", "Sizes", "buffers", "sizes"]
 
 CHUNK = FAST_CHUNK
 """Tokens of a prompt that go through all layers together."""
+WATCHED = 8
+"""One layer in so many is timed stage by stage, while a ledger listens."""
 
 
 class Sizes(NamedTuple):
