@@ -3,9 +3,10 @@
     pip install '.[bench]'          # builds llama-cpp-python for this CPU
     python benchmarks/think.py --json
 
-Cases: decode 128 tokens from an empty context (tg128), prefill 512 tokens (pp512), decode at depth 2048, prefill
-right after decode. Rates are medians and bests over interleaved rounds; ``ratio`` is ours over theirs, of
-medians. Neither side samples: both read the scores of a pass. MBU: bytes read a token x tokens/s / bandwidth.
+Cases: decode 128 tokens from an empty context (tg128), prefill 512 tokens (pp512), decode at depth 2048,
+prefill right after decode. Rates are medians and bests over interleaved rounds; ``ratio`` is ours over
+theirs, of medians. Neither side samples: both read the scores of a pass. MBU: bytes read a token x rate /
+bandwidth.
 """
 
 import argparse

@@ -146,6 +146,7 @@ def ledger() -> LedgerResult:
         largest=shapes,
         product_time_share={"draw": 0.5, "think": 0.9},
         product_flop_share={"draw": 0.25, "think": 0.99},
+        invented=False,
     )
 
 

@@ -202,7 +202,7 @@ def test_parts_that_did_not_run_are_left_out(make_results: Make, pictures: dict[
             },
         }
     )
-    nothing = {"drawings": [], "thinking": None, "ledger": None, "elsewhere": []}
+    nothing: dict[str, Any] = {"drawings": [], "thinking": None, "ledger": None, "elsewhere": []}
     whole = {"machine", "experiments", "drawing", "thinking", "same", "elsewhere", "method"}
     for changes, missing in (
         ({"drawings": [], "ledger": thought_only}, {"drawing"}),

@@ -12,8 +12,8 @@ PIPELINE = ("vertex", "raster", "shade", "prefill", "decode")
 
 def invented(book: Book) -> bool:
     """Whether the model that thought had random weights."""
-    thought = book.results.thinking
-    return thought is not None and thought.invented
+    thought, ledger = book.results.thinking, book.results.ledger
+    return (thought is not None and thought.invented) or (ledger is not None and ledger.invented)
 
 
 def workload_name(book: Book, workload: str) -> str:
