@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def cache_folder() -> Path:
     """The folder of this version's compiled kernels, created and writable."""
     package = Path(__file__).parents[1]
-    sources = sorted([*package.rglob("fast/*.py"), *(package / "engine").glob("*.py")])
+    sources = sorted([*package.rglob("fast/*.py"), *(package / "engine").rglob("*.py")])
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.relative_to(package).as_posix().encode() + source.read_bytes())

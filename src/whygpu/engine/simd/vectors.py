@@ -1,0 +1,123 @@
+"""SIMD vector types for kernels, and what their instructions are built from."""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
+
+import functools
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import models, register_model
+
+__all__ = [
+    "Vector",
+    "address",
+    "byte_dot",
+    "call",
+    "constant",
+    "f16x16",
+    "f32x16",
+    "fold",
+    "i8x64",
+    "i32x16",
+    "joined",
+    "lanes",
+    "repeat",
+]
+
+
+class Vector(types.Type):
+    """A SIMD vector: ``count`` elements of ``bits`` bits, ``i`` for integers, ``f`` for floating point."""
+
+    def __init__(self, kind: str, bits: int, count: int) -> None:
+        self.kind, self.bits, self.count = kind, bits, count
+        super().__init__(name=f"{kind}{bits}x{count}")
+
+    @property
+    def ir(self) -> ir.VectorType:
+        """The LLVM type."""
+        floats = {16: ir.HalfType, 32: ir.FloatType}
+        element = floats[self.bits]() if self.kind == "f" else ir.IntType(self.bits)
+        return ir.VectorType(element, self.count)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager, kind) -> None:
+        super().__init__(manager, kind, kind.ir)
+
+
+i8x64 = Vector("i", 8, 64)
+i32x16 = Vector("i", 32, 16)
+f16x16 = Vector("f", 16, 16)
+f32x16 = Vector("f", 32, 16)
+
+
+@functools.cache
+def byte_dot() -> str:
+    """Which instruction multiplies bytes here: ``avx512-vnni``, ``avx-vnni``, ``avx2`` or ``generic``."""
+    features = cpu_target.target_context.codegen().magic_tuple()[2]
+    known = {f[1:] for f in features.split(",") if f.startswith("+")}
+    for wanted, label in (
+        ({"avx512vnni", "avx512f", "avx512bw"}, "avx512-vnni"),
+        ({"avxvnni"}, "avx-vnni"),
+        ({"avx2"}, "avx2"),
+    ):
+        if wanted <= known:
+            return label
+    return "generic"
+
+
+def address(context, builder, kind, array, index):
+    """Where ``array[index]`` lies."""
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [index])
+
+
+def constant(vector, value):
+    """One value in all lanes of a vector type."""
+    return ir.Constant(vector.ir, [value] * vector.count)
+
+
+def repeat(builder, value, count):
+    """One scalar in all ``count`` lanes."""
+    kind, lane = ir.VectorType(value.type, count), ir.IntType(32)
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(lane, 0))
+    return builder.shuffle_vector(
+        first, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(lane, count), [0] * count)
+    )
+
+
+def lanes(builder, value, chosen):
+    """The chosen lanes of a vector, as a shorter (or longer) vector."""
+    lane = ir.IntType(32)
+    return builder.shuffle_vector(
+        value,
+        ir.Constant(value.type, ir.Undefined),
+        ir.Constant(ir.VectorType(lane, len(chosen)), list(chosen)),
+    )
+
+
+def joined(builder, parts):
+    """Two vectors end to end."""
+    first, second = parts
+    total = 2 * first.type.count
+    return builder.shuffle_vector(
+        first, second, ir.Constant(ir.VectorType(ir.IntType(32), total), list(range(total)))
+    )
+
+
+def call(builder, name, result, args):
+    """Call an LLVM intrinsic by name."""
+    kind = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+
+def fold(builder, value, work):
+    """Combine all lanes in a fixed order: halves, quarters, eighths, pairs."""
+    count = value.type.count
+    while count > 1:
+        count //= 2
+        low, high = lanes(builder, value, range(count)), lanes(builder, value, range(count, 2 * count))
+        value = work(low, high)
+    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
