@@ -31,7 +31,7 @@ class Books:
     """What does not change from pass to pass: each product's shape and packed bytes, by its ledger name."""
 
     architecture: Architecture
-    shapes: dict[str, tuple[int, int]]  # (n, k)
+    shapes: dict[str, tuple[int, int, float]]  # (n, k, its share of its stage's multiply-adds)
     sizes: dict[str, int]
 
     def account(self, tokens: int, past: int, wanted: bool, clock: Any, seconds: float) -> None:
@@ -55,12 +55,10 @@ class Books:
         report_other("merge", flop=2 * width, size=2 * FLOAT * width, seconds=share["merge"])
 
     def _products(self, names: tuple[str, ...], rows: int, count: int, seconds: float) -> None:
-        weights = {name: self.shapes[name][0] * self.shapes[name][1] for name in names}
-        for name, weight in weights.items():
-            n, k = self.shapes[name]
-            moved = self.sizes[name] + rows * (k + FLOAT * n)
-            spent = seconds * weight / sum(weights.values())
-            report(name, m=rows, n=n, k=k, dtype="int8", size=moved, count=count, seconds=spent)
+        for name in names:
+            n, k, share = self.shapes[name]
+            size = self.sizes[name] + rows * (k + FLOAT * n)
+            report(name, m=rows, n=n, k=k, dtype="int8", size=size, count=count, seconds=seconds * share)
 
 
 def _attention(a: Architecture, tokens: int, past: int, seconds: float) -> None:

@@ -1,6 +1,7 @@
 """A packed model: its weights, its buffers, and one call that pushes tokens through."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from time import perf_counter
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from whygpu import engine
 from whygpu.engine import Progress, UserError, silent
 from whygpu.models import Architecture, Checkpoint, rope_frequencies
-from whygpu.think.fast.account import STAGES, Books
+from whygpu.think.fast.account import STAGE_PRODUCTS, STAGES, Books
 from whygpu.think.fast.eligible import MATRICES
 from whygpu.think.fast.pack import FORMATS, LANES, pack
 from whygpu.think.fast.state import CHUNK, Buffers, Cache, Matrices, buffers, sizes
@@ -96,9 +97,14 @@ def _books(checkpoint: Checkpoint) -> Books:
     tensors = {"Q": "0.q", "K": "0.k", "V": "0.v", **{name: f"0.{name}" for name in MATRICES[3:]}}
     tensors["head"] = "embedding" if a.tied_head else "head"
     shapes = a.tensors()
-    rows = {name: (shapes[tensor][0], shapes[tensor][1]) for name, tensor in tensors.items()}
-    sizes = {name: _packed_bytes(checkpoint, tensor, rows[name]) for name, tensor in tensors.items()}
-    return Books(a, rows, sizes)
+    sides = {}
+    for names in (*STAGE_PRODUCTS.values(), ("head",)):
+        weights = {name: prod(shapes[tensors[name]]) for name in names}
+        for name in names:
+            n, k = shapes[tensors[name]]
+            sides[name] = (n, k, weights[name] / sum(weights.values()))
+    sizes = {name: _packed_bytes(checkpoint, tensor, shapes[tensor]) for name, tensor in tensors.items()}
+    return Books(a, sides, sizes)
 
 
 def _packed_bytes(checkpoint: Checkpoint, name: str, shape: tuple[int, ...]) -> int:
