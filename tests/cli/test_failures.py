@@ -105,3 +105,58 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     )
     assert "Traceback" not in out.stderr
     assert "BrokenPipe" not in out.stderr
+
+
+def test_a_report_that_does_not_fit_on_the_disk_leaves_nothing(whygpu, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small disk needs root")
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", small]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        out = whygpu("--quick", "--no-think", "--json", "--out", str(small), cwd=tmp_path)
+        assert out.returncode == 2
+        assert "disk is full" in out.stderr.strip().splitlines()[-1]
+        assert list(small.iterdir()) == []
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+def test_a_damaged_kernel_cache_is_compiled_again(whygpu, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    cache = {"WHYGPU_CACHE": str(tmp_path / "cache")}
+    assert whygpu("draw", "cube", "-o", "a.png", cwd=tmp_path, **cache).returncode == 0
+    indices, kernels = (sorted((tmp_path / "cache").rglob(pattern)) for pattern in ("*.nbi", "*.nbc"))
+    assert indices
+    assert kernels
+    indices[0].write_bytes(b"")
+    for path in kernels:
+        path.write_bytes(b"not a kernel")
+    again = whygpu("draw", "cube", "-o", "b.png", cwd=tmp_path, **cache)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "shift_jis"])
+def test_a_terminal_that_lacks_characters_shows_question_marks(whygpu, tmp_path: Path, encoding: str) -> None:  # type: ignore[no-untyped-def]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    command = [sys.executable, "-m", "whygpu", "models", "list"]
+    for extra in (["--lang", "zh"], ["--json"]):
+        out = subprocess.run(
+            [*command, *extra], capture_output=True, check=False, env=environment, cwd=tmp_path
+        )
+        assert out.returncode == 0, out.stderr
+        assert b"smollm2-135m" in out.stdout
+
+
+def test_more_threads_than_can_run_are_refused(whygpu, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    assert_one_line(
+        whygpu("think", "hi", "--threads", "1000", cwd=tmp_path), "1000 threads cannot run at once"
+    )
+
+
+def test_a_device_that_computes_nothing_is_refused(whygpu, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("torch")
+    out = whygpu("draw", "cube", "-o", "x.png", "--device", "torch:meta", cwd=tmp_path)
+    assert_one_line(out, "torch:meta", "not usable")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from whygpu import engine
-from whygpu.engine.files import explain_os_error, write_whole
+from whygpu.engine.files import explain_os_error, write_together, write_whole
 
 
 def test_success_renames_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -48,3 +48,14 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     wanted = pytest.raises(engine.UserError, match="a file stands where a folder is needed")
     with wanted, write_whole(tmp_path / "file" / "report.html"):
         pass
+
+
+def test_files_that_belong_together_appear_together(tmp_path: Path) -> None:
+    write_together(tmp_path, {"a.txt": b"old", "b.txt": b"old"})
+    (tmp_path / "c.txt").mkdir()
+    with pytest.raises(engine.UserError, match=r"c\.txt: a folder stands where the file is to be written"):
+        write_together(tmp_path, {"a.txt": b"new", "b.txt": b"new", "c.txt": b"new"})
+    assert [(tmp_path / name).read_bytes() for name in ("a.txt", "b.txt")] == [b"old", b"old"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt", "c.txt"]
+    write_together(tmp_path, {"a.txt": b"new", "b.txt": b"new"})
+    assert (tmp_path / "a.txt").read_bytes() == b"new"

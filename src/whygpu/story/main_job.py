@@ -14,7 +14,7 @@ from whygpu.measure.roof import Roofline
 from whygpu.story.accounts import account
 from whygpu.story.drawing import SIZE, Pictures, draw_scenes
 from whygpu.story.results import LedgerResult, Results, Thinking
-from whygpu.story.thinking import QUESTION, answer, load_model
+from whygpu.story.thinking import QUESTION, answer, load_model, warm_up
 
 __all__ = ["Options", "Outcome", "Watcher", "run"]
 
@@ -151,6 +151,7 @@ def _think(
     """Load the model (live line), then let it speak (no live line: the words themselves are one)."""
     with _step("load", seconds, watcher):
         model = load_model(options.model, backend, watcher.progress)
+        warm_up(model)
     started = perf_counter()
     with engine.ledger() as ledger:
         thinking = answer(

@@ -83,7 +83,7 @@ class Thinking(Documented):
     generated_tokens: int
     """Tokens of the answer."""
     load_seconds: float
-    """Reading and dequantising the weights."""
+    """Reading and packing the weights, and a first pass that nobody hears."""
     prefill_seconds: float
     """The prompt at once."""
     decode_seconds: float

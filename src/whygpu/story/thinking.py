@@ -6,7 +6,7 @@ from whygpu import think
 from whygpu.engine import Backend, Progress, UserError
 from whygpu.story.results import Thinking
 
-__all__ = ["QUESTION", "answer", "load_model"]
+__all__ = ["QUESTION", "answer", "load_model", "warm_up"]
 
 QUESTION = "Why do LLMs need GPUs?"
 
@@ -26,6 +26,12 @@ def load_model(name: str | None, backend: Backend, progress: Progress) -> think.
     if name is not None:
         return think.load(name, backend=backend, progress=progress)
     return think.load_or_invent(backend=backend, progress=progress)
+
+
+def warm_up(model: think.Model) -> None:
+    """Think two tokens that nobody hears, so that loading or compiling kernels is not counted as thinking."""
+    for _ in think.generate(model, QUESTION, max_tokens=2):
+        pass
 
 
 def answer(
