@@ -6,9 +6,9 @@ Keys and verdicts are English whatever the language. Times are seconds, sizes by
 from typing import Any
 
 import whygpu
-from whygpu.engine import Ledger
+from whygpu.engine import Ledger, Row
 from whygpu.engine.basis import Basis
-from whygpu.story.schema import Documented
+from whygpu.story.schema import Documented, LedgerLine
 
 __all__ = ["Answer", "StageShare", "answer", "bandwidth_share", "schema", "stage_shares"]
 
@@ -42,27 +42,9 @@ class Step(Documented):
     """The likeliest tokens of this step, likeliest first."""
 
 
-class StageShare(Documented):
+class StageShare(LedgerLine):
     """One product by name, or one step that is not a product, in prefill or in decode."""
 
-    stage: str
-    """``prefill`` (many tokens at once) or ``decode`` (one at a time)."""
-    name: str
-    """``Q``, ``K``, ``V``, ``scores``, ``weighted V``, ``out``, ``gate``, ``up``, ``down``, ``head`` ..."""
-    is_product: bool
-    """A matrix multiply, or something else."""
-    products: int
-    """How many matrix multiplies."""
-    flop: int
-    """2 a multiply-add."""
-    bytes: int
-    """Operands read and result written."""
-    seconds: float
-    """Time spent."""
-    share: float
-    """Of the time of its stage."""
-    flop_per_byte: float
-    """flop / bytes."""
     bound: str | None
     """``memory`` below the ridge of the kept roofline, else ``arithmetic``; null: not measured."""
 
@@ -206,25 +188,13 @@ def stage_shares(ledger: Ledger, ridge: float | None) -> list[StageShare]:
             0.0 if row.is_product else -row.seconds,
         )
     )
-    return [
-        StageShare(
-            stage=row.stage,
-            name=row.name,
-            is_product=row.is_product,
-            products=row.products,
-            flop=row.flop,
-            bytes=row.bytes,
-            seconds=row.seconds,
-            share=row.seconds / whole[row.stage],
-            flop_per_byte=row.intensity,
-            bound=None
-            if ridge is None or not row.bytes
-            else "memory"
-            if row.intensity < ridge
-            else "arithmetic",
-        )
-        for row in rows
-    ]
+    return [StageShare.of(row, row.seconds / whole[row.stage], bound=_bound(row, ridge)) for row in rows]
+
+
+def _bound(row: Row, ridge: float | None) -> str | None:
+    if ridge is None or not row.bytes:
+        return None
+    return "memory" if row.intensity < ridge else "arithmetic"
 
 
 def schema() -> dict[str, Any]:

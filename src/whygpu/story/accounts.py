@@ -1,6 +1,6 @@
 """Step 5: the ledger of drawing and thinking, read side by side."""
 
-from whygpu.engine import Ledger, Row
+from whygpu.engine import Ledger
 from whygpu.story.results import LedgerResult, LedgerShare, Shape
 
 __all__ = ["account"]
@@ -46,22 +46,7 @@ def _shares(ledger: Ledger, by: tuple[str, ...]) -> list[LedgerShare]:
     rows = [row for row in ledger.rows(by) if row.workload in WORKLOADS]
     whole = {w: sum(row.seconds for row in rows if row.workload == w) or 1.0 for w in WORKLOADS}
     rows.sort(key=lambda row: (WORKLOADS.index(row.workload), not row.is_product, -row.seconds))
-    return [_share(row, row.seconds / whole[row.workload]) for row in rows]
-
-
-def _share(row: Row, share: float) -> LedgerShare:
-    return LedgerShare(
-        workload=row.workload,
-        stage=row.stage,
-        name=row.name,
-        is_product=row.is_product,
-        products=row.products,
-        flop=row.flop,
-        bytes=row.bytes,
-        seconds=row.seconds,
-        share=share,
-        flop_per_byte=row.intensity,
-    )
+    return [LedgerShare.of(row, row.seconds / whole[row.workload], workload=row.workload) for row in rows]
 
 
 def _product_share(totals: list[LedgerShare], workload: str, what: str) -> float:

@@ -17,6 +17,7 @@ from whygpu.story.schema import (
     Experiment1Json,
     Experiment2Json,
     Experiment3Json,
+    LedgerLine,
     RooflineJson,
 )
 
@@ -102,29 +103,11 @@ class Thinking(Documented):
     """Where the times come from."""
 
 
-class LedgerShare(Documented):
-    """A line of the ledger: the products of one workload and stage, or what is not a product in it."""
+class LedgerShare(LedgerLine):
+    """A line of the ledger of drawing and thinking."""
 
     workload: str
     """``draw`` or ``think``."""
-    stage: str
-    """``vertex``, ``raster``, ``shade``; ``prefill``, ``decode``."""
-    name: str
-    """The product or step; empty where a line sums up."""
-    is_product: bool
-    """A matrix multiply, or something else."""
-    products: int
-    """How many matrix multiplies."""
-    flop: int
-    """2 a multiply-add."""
-    bytes: int
-    """Operands read and result written."""
-    seconds: float
-    """Time spent."""
-    share: float
-    """Of the time of its workload."""
-    flop_per_byte: float
-    """flop / bytes."""
 
 
 class Shape(Documented):

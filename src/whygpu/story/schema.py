@@ -4,17 +4,66 @@ The measured objects themselves stay rich (tables and the report ask them for wh
 these models say what is written. An undocumented key is an error, so this page cannot fall behind.
 """
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-__all__ = ["BoundJson", "Documented", "Experiment1Json", "Experiment2Json", "Experiment3Json", "RooflineJson"]
+from whygpu.engine import Row
+
+__all__ = [
+    "BoundJson",
+    "Documented",
+    "Experiment1Json",
+    "Experiment2Json",
+    "Experiment3Json",
+    "LedgerLine",
+    "RooflineJson",
+]
 
 
 class Documented(BaseModel):
     """A part of the results; each field's docstring becomes its description in the schema."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid", allow_inf_nan=False)
+
+
+class LedgerLine(Documented):
+    """A line of a ledger: products of one name or stage, or a step that is not a product."""
+
+    stage: str
+    """``vertex``, ``raster``, ``shade``; ``prefill``, ``decode``; empty where a line sums up."""
+    name: str
+    """The product or step; empty where a line sums up."""
+    is_product: bool
+    """A matrix multiply, or something else."""
+    products: int
+    """How many matrix multiplies."""
+    flop: int
+    """2 a multiply-add."""
+    bytes: int
+    """Operands read and result written."""
+    seconds: float
+    """Time spent."""
+    share: float
+    """Of the time of its workload (in an answer: of its stage)."""
+    flop_per_byte: float
+    """flop / bytes."""
+
+    @classmethod
+    def of(cls, row: Row, share: float, **more: Any) -> Self:
+        """A row of a ledger with its share; ``more`` are the fields of a subclass."""
+        return cls(
+            stage=row.stage,
+            name=row.name,
+            is_product=row.is_product,
+            products=row.products,
+            flop=row.flop,
+            bytes=row.bytes,
+            seconds=row.seconds,
+            share=share,
+            flop_per_byte=row.intensity,
+            **more,
+        )
 
 
 class TimingJson(Documented):
