@@ -1,15 +1,18 @@
 """A scene becomes a frame.
 
-In the order in which data flows: ``scene`` (what there is), ``load`` and ``shapes`` (where it comes from),
+In the order in which data flows: ``scene``, ``mesh``, ``material``, ``light`` (what there is), ``load`` and ``shapes`` (where it comes from),
 ``geometry`` (one set of buffers), ``camera`` and ``uniforms`` (the matrices), then the stages, in
 ``portable`` and in ``fast`` alike: ``transform``, ``clip``, ``raster``, ``shade``; ``pipeline`` runs them.
 """
 
 from whygpu.draw.camera import framing, orbit
 from whygpu.draw.frame import Frame, Statistics
+from whygpu.draw.light import Background, Light
 from whygpu.draw.load import BUILT_IN, load
+from whygpu.draw.material import Material, Texture
+from whygpu.draw.mesh import Mesh
 from whygpu.draw.pipeline import render
-from whygpu.draw.scene import Background, Camera, Light, Material, Mesh, Node, Scene, View
+from whygpu.draw.scene import Camera, Node, Scene, View
 
 __all__ = [
     "BUILT_IN",
@@ -22,6 +25,7 @@ __all__ = [
     "Node",
     "Scene",
     "Statistics",
+    "Texture",
     "View",
     "framing",
     "load",

@@ -25,7 +25,7 @@ class Geometry:
     normals: NDArray[np.float32]
     """(V, 3), in each mesh's own space."""
     colors: NDArray[np.float32]
-    """(V, 3) linear RGB; (0, 3) where no mesh has vertex colours."""
+    """(V, 4) linear RGBA; (0, 4) where no mesh has vertex colours."""
     triangles: NDArray[np.int32]
     """(T, 3), indices into the arrays above. A triangle's id is its row."""
     vertex_start: NDArray[np.int64]
@@ -62,15 +62,14 @@ class Geometry:
 
 def _colors(meshes: list[Any]) -> NDArray[np.float32]:
     if all(mesh.colors is None for mesh in meshes):
-        none: NDArray[np.float32] = _joined([], np.float32)
-        return none
-    white = [np.ones((len(m.positions), 3), np.float32) if m.colors is None else m.colors for m in meshes]
+        return np.zeros((0, 4), np.float32)
+    white = [np.ones((len(m.positions), 4), np.float32) if m.colors is None else m.colors for m in meshes]
     colors: NDArray[np.float32] = _joined(white, np.float32)
     return colors
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:
-    joined = parts[0] if len(parts) == 1 else np.concatenate([np.zeros((0, 3), dtype), *parts])
+    joined = parts[0] if len(parts) == 1 else np.concatenate(parts or [np.zeros((0, 3), dtype)])
     joined = joined.view()
     joined.flags.writeable = False
     return joined

@@ -6,7 +6,8 @@ import difflib
 from collections.abc import Callable
 from dataclasses import replace
 
-from whygpu.draw.scene import Mesh, Node, Scene, View
+from whygpu.draw.mesh import Mesh
+from whygpu.draw.scene import Node, Scene, View
 from whygpu.engine import UserError
 
 __all__ = ["BUILT_IN", "load"]

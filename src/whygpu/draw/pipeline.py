@@ -12,7 +12,8 @@ import numpy as np
 from whygpu.draw.camera import framing
 from whygpu.draw.fast.rules import MAX_SIDE
 from whygpu.draw.frame import Frame, Statistics
-from whygpu.draw.scene import Background, Camera, Scene
+from whygpu.draw.light import Background
+from whygpu.draw.scene import Camera, Scene
 from whygpu.draw.uniforms import uniforms
 from whygpu.engine import Backend, Progress, UserError, current, scope, silent, using
 

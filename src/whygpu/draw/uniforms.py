@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from whygpu.draw.camera import cross, projection_matrix, rays, view_matrix
 from whygpu.draw.fast.rules import GUARD, HALF, POSITION_BITS
-from whygpu.draw.scene import Background, Camera, Light, Scene
+from whygpu.draw.light import Background, Light
+from whygpu.draw.scene import Camera, Scene
 from whygpu.engine import current, matmul
 
 __all__ = ["Uniforms", "exact", "uniforms"]

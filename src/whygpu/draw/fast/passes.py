@@ -17,7 +17,8 @@ from whygpu.draw.fast.runs import ATTRIBUTES, BLOCK, CORNERS, LINEAR, RUNS
 from whygpu.draw.fast.shade import FIELDS, shade
 from whygpu.draw.fast.transform import transform
 from whygpu.draw.geometry import Geometry
-from whygpu.draw.scene import Background, Camera, Scene
+from whygpu.draw.light import Background
+from whygpu.draw.scene import Camera, Scene
 from whygpu.draw.uniforms import Uniforms
 from whygpu.draw.uniforms import uniforms as make_uniforms
 from whygpu.engine import jit

@@ -93,7 +93,7 @@ def _lit(
     attributes = normals
     if geometry.colors.shape[0]:
         colors = xp.take(backend.asarray(geometry.colors, "float32"), flat, axis=0)
-        attributes = xp.concat([normals, xp.reshape(colors, (-1, 3, 3))], axis=2)  # (n, 3, 6)
+        attributes = xp.concat([normals, xp.reshape(colors, (-1, 3, 4))[:, :, :3]], axis=2)  # (n, 3, 6)
     weights = xp.astype(weights, xp.float32)[:, None, :]
     mixed = matmul(weights, attributes, name="interpolation")[:, 0, :]  # (n, 3 or 6)
     with other("lighting", flop=70 * pixel.shape[0], size=60 * pixel.shape[0]):

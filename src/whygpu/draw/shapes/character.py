@@ -7,7 +7,10 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.scene import Background, Material, Mesh, Node, Scene, View
+from whygpu.draw.light import Background
+from whygpu.draw.material import Material
+from whygpu.draw.mesh import Mesh
+from whygpu.draw.scene import Node, Scene, View
 from whygpu.draw.shapes.surface import smooth_union, surface_nets
 
 __all__ = ["character"]

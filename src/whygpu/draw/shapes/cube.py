@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from whygpu.draw.scene import Material, Mesh
+from whygpu.draw.material import Material
+from whygpu.draw.mesh import Mesh
 
 __all__ = ["cube"]
 

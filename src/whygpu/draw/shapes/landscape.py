@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.scene import Background, Light, Material, Mesh, Node, Scene, View
+from whygpu.draw.light import Background, Light
+from whygpu.draw.material import Material
+from whygpu.draw.mesh import Mesh
+from whygpu.draw.scene import Node, Scene, View
 from whygpu.draw.shapes.noise import fractal
 from whygpu.draw.shapes.sphere import subdivided_tetrahedron
 from whygpu.draw.shapes.terrain import SIDE, SUN, Ground, ground, ground_mesh, walls, water

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.scene import Material, Mesh
+from whygpu.draw.material import Material
+from whygpu.draw.mesh import Mesh
 
 __all__ = ["MAX_LEVEL", "sphere", "subdivided_tetrahedron"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.scene import Material, Mesh
+from whygpu.draw.material import Material
+from whygpu.draw.mesh import Mesh
 from whygpu.draw.shapes.noise import fractal
 
 __all__ = ["BASE", "SIDE", "SUN", "Ground", "ground", "ground_mesh", "walls", "water"]
