@@ -1,8 +1,9 @@
 """A scene becomes a frame.
 
-In the order in which data flows: ``scene``, ``mesh``, ``material``, ``light`` (what there is), ``load`` and ``shapes`` (where it comes from),
-``geometry`` (one set of buffers), ``camera`` and ``uniforms`` (the matrices), then the stages, in
-``portable`` and in ``fast`` alike: ``transform``, ``clip``, ``raster``, ``shade``; ``pipeline`` runs them.
+In the order in which data flows: ``scene`` with its ``mesh``, ``material`` and ``light`` (what there is),
+``load`` and ``shapes`` (where it comes from), ``geometry`` (one set of buffers), ``camera`` and ``uniforms``
+(the matrices), then the stages, in ``portable`` and in ``fast`` alike: ``transform``, ``clip``, ``raster``,
+``shade``; ``pipeline`` runs them.
 """
 
 from whygpu.draw.camera import framing, orbit

@@ -132,7 +132,8 @@ class Mesh:
         if array.shape[1:] != row or array.ndim != 1 + len(row) or array.dtype.kind not in "iu":
             wanted = ", ".join([what, *map(str, row)])
             raise UserError(
-                f"mesh {self.name!r}: {what} are {array.dtype} {array.shape}; they must be integers ({wanted})"
+                f"mesh {self.name!r}: {what} are {array.dtype} {array.shape};"
+                f" they must be integers ({wanted})"
             )
         low, high = (int(array.min()), int(array.max())) if array.size else (0, -1)
         if low < 0 or high >= vertices:
