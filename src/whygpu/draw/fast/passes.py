@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whygpu import engine
-from whygpu.draw.fast.bins import ROWS
+from whygpu.draw.fast.bins import BIN_SPACE, BIN_WORDS, ROWS
 from whygpu.draw.fast.block import LANES
 from whygpu.draw.fast.clip import MAX_PIECES
 from whygpu.draw.fast.raster import raster
 from whygpu.draw.fast.runs import ATTRIBUTES, BLOCK, CORNERS, LINEAR, RUNS
 from whygpu.draw.fast.shade import FIELDS, shade
+from whygpu.draw.fast.small import REALS, WORDS
 from whygpu.draw.fast.transform import transform
 from whygpu.draw.geometry import Geometry
 from whygpu.draw.light import Background
@@ -40,11 +41,16 @@ class Workspace:
         vertices, triangles, bands = len(geometry.positions), len(geometry.triangles), -(-height // ROWS)
         self.fixed = np.empty((vertices, 4), np.int32)
         self.real = self.fixed.view(np.float32)
+        self.flat = [self.fixed.reshape(-1).view(kind) for kind in (np.int32, np.float32, np.int64)]
         self.world_normals = np.empty((vertices, 3), np.float32)
         self.kept = np.empty((triangles, 2), np.int32)
         self.ordered = np.empty((2 * triangles, 2), np.int32)
         self.counts = np.empty((size, bands + 1 + APART), np.int64)
         self.begin = np.empty(bands + 2, np.int64)
+        self.judged = np.empty((size, BIN_SPACE), np.int32)
+        self.wide = np.empty((size, BIN_WORDS), np.int64)
+        self.words = np.zeros((size, WORDS), np.int64)
+        self.reals = np.zeros((size, REALS))
         self.clip = np.empty((size, 2, MAX_PIECES, 3, 4))
         self.pieces = np.empty((size, 3 * MAX_PIECES, 4), np.int32)
         self.keys = _aligned(size, ROWS * (-(-width // LANES) * LANES))
@@ -92,9 +98,9 @@ class Passes:
         g, u, space = self.geometry, self.uniforms, self.space
         started = perf_counter()
         self.team.run(
-            transform, g.positions, g.normals, g.vertex_start, u.clip, u.grid, u.normal.astype(np.float32),
-            u.viewport, u.depth_scale, space.fixed, space.real, space.world_normals,
-            space.found[2],
+            transform, g.positions.reshape(-1), g.normals.reshape(-1), g.vertex_start, u.clip, u.grid,
+            u.normal.astype(np.float32), u.viewport, u.depth_scale, space.fixed.reshape(-1),
+            space.world_normals.reshape(-1), space.found[2],
         )  # fmt: skip
         seconds = perf_counter() - started
         if engine.listening():
@@ -108,10 +114,10 @@ class Passes:
         g, u, space = self.geometry, self.uniforms, self.space
         started = perf_counter()
         self.team.run(
-            raster, g.positions, g.triangles, g.triangle_start, u.flip, u.double_sided, u.clip, u.grid,
-            u.viewport, space.fixed, space.real, space.kept, space.counts, space.begin, space.ordered,
-            space.next[0], space.clip, space.pieces, space.pieces.view(np.float32), space.keys,
-            self.depth, self.ids, space.found[0],
+            raster, g.positions, g.triangles.reshape(-1), g.triangle_start, u.flip, u.double_sided, u.clip,
+            u.grid, u.viewport, *space.flat, space.kept, space.counts, space.begin, space.ordered,
+            space.next[0], space.judged, space.wide, space.clip, space.pieces, space.pieces.view(np.float32),
+            space.words, space.reals, space.keys, self.depth, self.ids, space.found[0],
         )  # fmt: skip
         seconds = perf_counter() - started
         self.pixels_tested = tested = int(space.found[0].sum())
