@@ -1,20 +1,18 @@
-"""Roots and the sRGB curve from additions and multiplications alone, so that loops of them vectorise.
+"""Roots and the sRGB curve, from operations that vectorise.
 
-The hardware's own approximations differ from maker to maker; these give the same bits everywhere.
+The hardware's approximate reciprocal roots differ from maker to maker; its exact root and division give the
+same bits everywhere, and cost less than Newton's steps after a guess.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from whygpu.engine.jit import inlined
 
 __all__ = ["inverse_root", "srgb"]
 
-_HALF, _THREE_HALVES = np.float32(0.5), np.float32(1.5)
+_HALF = np.float32(0.5)
 # The sRGB curve above 0.0031308 as a polynomial in the root of the linear value: interpolated at 200
 # Chebyshev nodes by least squares; off by at most 0.13 of an 8-bit step.
 _C0, _C1, _C2 = np.float32(-0.03925528), np.float32(1.5002971), np.float32(-1.2969983)

@@ -126,9 +126,9 @@ def bin_triangles(
 
     The rows of band b are ``begin[b]`` up to ``begin[b + 1]``; a triangle in two bands is in both lists.
     After the last band come those that touch more, once. ``triangles`` is flat, and so are the
-    vertices' records ``corners`` (2 V,) int64: x and y in one word. ``kept`` (T, 2) int32, ``counts`` (size, at
-    least bands + 1) int64 and this thread's ``space`` (BIN_SPACE,) int32, ``wide`` its int64 view, are
-    working space.
+    vertices' records ``corners`` (2 V,) int64: x and y in one word. ``kept`` (T, 2) int32, ``counts`` (size,
+    at least bands + 1) int64 and this thread's ``space`` (BIN_SPACE,) int32 and ``wide`` (BIN_WORDS,) int64
+    are working space.
     """
     bands = begin.shape[0] - 2
     for band in range(bands + 1):

@@ -1,10 +1,12 @@
 """Small triangles, many at once: one lane a triangle for all that can be foreseen, then one pixel at a time.
 
-In a fine mesh most triangles hold one pixel or none. Setting up each by itself costs far more than its pixels,
-so they are gathered in batches whose edge functions and depths are computed as vectors, without a branch.
+In a fine mesh most triangles hold one pixel or none. Setting up each by itself costs far more than its
+pixels, so they are gathered in batches whose edge functions and depths are computed as vectors, without a
+branch.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment, operator"
+# mypy: disable-error-code="var-annotated"
 
 import numpy as np
 from llvmlite import ir
@@ -26,13 +28,9 @@ REALS = 9 * BATCH
 """... and float64."""
 
 _A, _B, _C, _ID = (i * BATCH for i in range(4))  # the corners' x and y in one word, the triangle
-_MASK, _AT, _BOX = (
-    i * BATCH for i in range(4, 7)
-)  # pixels covered, the first one's place, pixels in the box
+_MASK, _AT, _BOX = (i * BATCH for i in range(4, 7))  # pixels covered, where, pixels tested
 _ZA, _ZB, _ZC = (i * BATCH for i in range(3))
-_START, _SLOPE_X, _SLOPE_Y, _X, _Y = (
-    i * BATCH for i in range(3, 8)
-)  # depth from the anchor; the first pixel
+_START, _SLOPE_X, _SLOPE_Y, _X, _Y = (i * BATCH for i in range(3, 8))  # depth; pixels from the anchor
 _0, _1, _2, _3 = (np.uintp(i) for i in range(4))
 
 
