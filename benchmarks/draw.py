@@ -5,9 +5,9 @@
 
 A lat-long sphere of more and more triangles, the same with their order shuffled, and eight layers that fill
 the picture, at 1920x1080, read-back included on both sides, back faces culled on both. The peer writes the
-light as it is; we encode it as sRGB. Times are medians over interleaved rounds; ``ratio`` is theirs over ours.
-Cases without a peer: the growth from 65 thousand to 16 million triangles and a textured duck, if its file is
-given.
+light as it is; we encode it as sRGB. Times are medians over interleaved rounds; ``ratio`` is theirs over
+ours. Cases without a peer: the growth from 65 thousand to 16 million triangles and a textured duck, if its
+file is given.
 """
 
 import argparse
@@ -241,7 +241,8 @@ def main() -> None:
             f"{row.vertices_s / 1e6:>9.0f}{row.triangles_s / 1e6:>8.0f}{row.bandwidth:>6.0%}"
         )
     if textured:
-        print(f"duck, 640x480, shadow: {textured['ms']:.1f} ms, {textured['ns_a_lit_pixel']:.0f} ns a lit pixel")
+        of_pixel = f"{textured['ns_a_lit_pixel']:.0f} ns a lit pixel"
+        print(f"duck, 640x480, shadow: {textured['ms']:.1f} ms, {of_pixel}")
 
 
 if __name__ == "__main__":
