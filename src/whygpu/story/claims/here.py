@@ -1,0 +1,179 @@
+"""What this machine says: its roofline, the three experiments, and the default model's word vectors.
+
+Each is asked for only when a claim needs it, and the experiments' figures are kept, so that a second look costs
+nothing.
+"""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from whygpu import measure
+from whygpu.engine import Basis, Progress, UserError, cache_dir, silent
+from whygpu.engine.files import write_whole
+from whygpu.measure import experiments
+from whygpu.story.claims.analogy import Analogies
+from whygpu.story.claims.quantity import Missing, Quantity
+
+__all__ = ["Here", "kept_file"]
+
+FORMAT = 1
+"""Of the kept file; raise it when the meaning of a figure changes."""
+
+Values = dict[str, tuple[float, str]]
+"""Value in SI units and unit, by name."""
+
+
+class Here:
+    """The figures of this machine, measured once.
+
+    Parameters
+    ----------
+    measuring
+        ``missing``: measure quickly what no earlier run kept. ``never``: only what was kept. ``again``:
+        measure everything that is asked for, thoroughly, and keep it.
+    """
+
+    def __init__(
+        self, measuring: Literal["missing", "never", "again"] = "missing", progress: Progress = silent
+    ) -> None:
+        self.measuring = measuring
+        self.progress = progress
+        self._groups: dict[str, Values | str] = {}
+        """By group; a reason in place of values that cannot be had."""
+        self._analogies: Analogies | None = None
+
+    def value(self, name: str) -> Quantity:
+        """One measured figure, ``experiment_1 loop`` or ``roofline gemm`` say.
+
+        Raises
+        ------
+        Missing
+            Where it was not measured.
+        """
+        group, _, field = name.partition(" ")
+        if group not in self._groups:
+            self._groups[group] = self._group(group)
+        values = self._groups[group]
+        if isinstance(values, str):
+            raise Missing(values)
+        if field not in values:
+            raise Missing(f"{name}: left out of the quick measurement; whygpu claims --measure")
+        value, unit = values[field]
+        return Quantity(value, unit, Basis.MEASURED, f"measured here ({group.replace('_', ' ')})")
+
+    def nearest(self, words: str, inputs: str) -> Quantity:
+        """The word nearest to ``king-man+woman``; ``inputs``: ``with`` or ``without`` the words themselves.
+
+        Raises
+        ------
+        Missing
+            Where the default model is not on this disk, or a word is several tokens of it.
+        """
+        word = self._vectors().nearest(words, inputs == "with")
+        return Quantity(word, "", Basis.MEASURED, self._vectors().source)
+
+    def cosine(self, words: str, word: str) -> Quantity:
+        """The cosine between ``king-man+woman`` and a word's vector; raises as ``nearest`` does."""
+        return Quantity(self._vectors().cosine(words, word), "", Basis.MEASURED, self._vectors().source)
+
+    def _vectors(self) -> Analogies:
+        if self._analogies is None:
+            self._analogies = Analogies()
+        return self._analogies
+
+    def _group(self, group: str) -> Values | str:
+        if group == "roofline":
+            return self._roofline()
+        kept = _kept()
+        found = kept.get(group)
+        if found is not None and self.measuring != "again":
+            return found
+        if self.measuring == "never":
+            return f"{group.replace('_', ' ')} was not measured here yet; leave --no-measure out"
+        number = int(group.removeprefix("experiment_"))
+        result = experiments.run(number, quick=self.measuring != "again", progress=self.progress)
+        values = _FIGURES[group](result)
+        _keep(group, values)
+        return values
+
+    def _roofline(self) -> Values | str:
+        if self.measuring == "never":
+            roofline = measure.kept_roofline()
+        else:
+            again = self.measuring == "again"
+            roofline = measure.roofline(force=again, quick=not again, progress=self.progress)
+        if roofline is None:
+            return "the roofline was not measured here yet; leave --no-measure out"
+        return {
+            "gemm": (roofline.gflops("fp32") * 1e9, "FLOP/s"),
+            "read": (roofline.read_bandwidth, "B/s"),
+        }
+
+
+def _experiment_1(result: experiments.Experiment1) -> Values:
+    values: Values = {"loop": (result.loop.timing.median, "s")}
+    values["extrapolated"] = (result.extrapolated_minutes * 60, "s")
+    for size in result.sizes:
+        if size.library == "numpy":
+            values[f"blas.{size.side}"] = (size.timing.median, "s")
+            values[f"speedup.{size.side}"] = (size.speedup, "")
+    return values
+
+
+def _experiment_2(result: experiments.Experiment2) -> Values:
+    return {
+        "layer": (result.one_head.product_seconds, "s"),
+        "other_flop": (1 - result.one_head.product_flop_share, ""),
+        "other_time": (1 - result.one_head.product_time_share, ""),
+        "heads_other_flop": (1 - result.many_heads.product_flop_share, ""),
+        "heads_other_time": (1 - result.many_heads.product_time_share, ""),
+    }
+
+
+def _experiment_3(result: experiments.Experiment3) -> Values:
+    return {
+        "matmul": (result.matmul.timing.median, "s"),
+        "elementwise": (result.elementwise.timing.median, "s"),
+        "time_ratio": (result.time_ratio, ""),
+    }
+
+
+_FIGURES: dict[str, Callable[[Any], Values]] = {
+    "experiment_1": _experiment_1,
+    "experiment_2": _experiment_2,
+    "experiment_3": _experiment_3,
+}
+
+
+def kept_file() -> Path:
+    """Where the experiments' figures of this machine are kept."""
+    return cache_dir() / "claims" / f"{measure.this_host().identity}.json"
+
+
+def _kept() -> dict[str, Values]:
+    """What earlier runs kept; nothing where the file is damaged or another format's."""
+    try:
+        table = json.loads(kept_file().read_text(encoding="utf-8"))
+        if table["format"] != FORMAT:
+            return {}
+        return {
+            group: {name: (float(value), str(unit)) for name, (value, unit) in entry["values"].items()}
+            for group, entry in table["groups"].items()
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _keep(group: str, values: Values) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    groups = {name: {"values": kept} for name, kept in _kept().items()}
+    groups[group] = {"values": values}
+    table = {"format": FORMAT, "written": now, "groups": groups}
+    try:
+        with write_whole(kept_file()) as temporary:
+            temporary.write_text(json.dumps(table), encoding="utf-8")
+    except UserError:  # a cache that cannot be written is no reason to fail
+        return
