@@ -55,7 +55,7 @@ def claims(
     elif len(chosen) == 1 and shown:
         screen.show(*claim_tables(screen.texts, shown[0]))
     else:
-        screen.show(*claims_tables(screen.texts, shown))
+        screen.show(*claims_tables(screen.texts, shown, disturbed=here.disturbed))
 
 
 def _chosen(which: tuple[str, ...]) -> "list[Claim]":

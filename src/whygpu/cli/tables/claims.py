@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whygpu.cli.tables.build import new_table
+from whygpu.cli.tables.wrap import wrapped
 from whygpu.story.claims import CHAPTERS, Judged, Verdict
 from whygpu.story.claims.words import case_words, computed_words, figure, given_words, what, why
 from whygpu.story.numbers import significant
@@ -20,12 +21,12 @@ LOOK = {
     Verdict.UNVERIFIABLE: ("?", "magenta"),
 }
 """Symbol and colour: a reader who sees no colour sees the symbol."""
-WIDTHS = (48, 16, 15, 14)
+WIDTHS = (46, 16, 15, 14)
 """Columns of what and why, given, right, verdict."""
 
 
-def claims_tables(texts: Texts, judged: list[Judged]) -> list[RenderableType]:
-    """One table a chapter, and a line that counts the verdicts."""
+def claims_tables(texts: Texts, judged: list[Judged], *, disturbed: bool = False) -> list[RenderableType]:
+    """One table a chapter, and a line that counts the verdicts; ``disturbed``: measured beside other work."""
     if not judged:
         return [texts("claims.none")]
     tables: list[RenderableType] = []
@@ -35,6 +36,8 @@ def claims_tables(texts: Texts, judged: list[Judged]) -> list[RenderableType]:
             tables.append(_chapter(texts, chapter, rows))
     counts = {str(v): sum(each.verdict is v for each in judged) for v in Verdict}
     tables.append(texts("claims.summary", total=len(judged), **counts))
+    if disturbed:
+        tables.append(texts("claims.disturbed"))
     tables.append(texts("claims.more", id=judged[0].claim.id))
     return tables
 
@@ -47,7 +50,7 @@ def _chapter(texts: Texts, chapter: str, rows: list[Judged]) -> Table:
         column.width = width
         column.overflow = "fold"
     for each in rows:
-        said = Text.assemble((what(texts, each), "bold"), "  ", (each.claim.id, "cyan"), "\n", (why(texts, each), "dim"))
+        said = Text.assemble((what(texts, each), "bold"), "  ", (each.claim.id, "cyan"), "\n", (wrapped(why(texts, each), WIDTHS[0]), "dim"))
         table.add_row(said, given_words(texts, each), computed_words(texts, each), _verdict(texts, each.verdict))
     return table
 
@@ -97,7 +100,7 @@ def _cases(texts: Texts, judged: Judged) -> Table:
             value = case.value or texts("claims.unmeasured")
         table.add_row(
             case_words(texts, judged, case),
-            Text(case.numbers or case.missing),
+            Text(case.numbers if case.missing is None else case.missing.text(texts)),
             value,
             "" if case.off is None or case.off == 1 else f"{significant(case.off, 2)}x",
             texts(f"claims.outcome.{case.outcome}"),

@@ -30,8 +30,10 @@ class Analogies:
         """Where the vectors come from."""
         return f"the embedding matrix of {self.model}, by cosine"
 
-    def nearest(self, words: str, with_inputs: bool) -> str:
-        """The word nearest to a sum such as ``king-man+woman``.
+    def nearest(self, words: str, with_inputs: bool, count: int = 5) -> list[tuple[str, float]]:
+        """The words nearest to a sum such as ``king-man+woman``, nearest first, each with its cosine.
+
+        A word that is there in several spellings (with a capital, say) counts once.
 
         Parameters
         ----------
@@ -43,14 +45,17 @@ class Analogies:
         Missing
             Where the model is not on this disk, or a word is no single token of it.
         """
-        inputs = {word.lower() for _, word in _terms(words)}
         total = self._sum(words)
-        scores = self._unit @ total  # (vocab,)
+        scores = self._unit @ (total / np.linalg.norm(total))  # (vocab,)
+        left_out = set() if with_inputs else {word.lower() for _, word in _terms(words)}
+        found: dict[str, float] = {}
         for token in np.argsort(-scores).tolist():
             text = self._tokenizer.decode([token]).strip().lower()
-            if with_inputs or text not in inputs:
-                return str(text)
-        raise Missing(f"{self.model}: its vocabulary has nothing but {words}")
+            if text not in left_out:
+                found.setdefault(text, float(scores[token]))
+            if len(found) == count:
+                break
+        return list(found.items())
 
     def cosine(self, words: str, word: str) -> float:
         """The cosine of the angle between a sum and a word's vector; 1 would be the same direction."""
@@ -69,7 +74,7 @@ class Analogies:
         try:
             path = models.locate(self.model, download=False)
         except Unavailable as error:
-            raise Missing(f"no model on this disk; whygpu models pull {self.model}") from error
+            raise Missing("model", model=self.model) from error
         checkpoint = models.open_checkpoint(path)
         self._tokenizer = checkpoint.tokenizer()
         rows = checkpoint.array("embedding")
@@ -78,7 +83,7 @@ class Analogies:
     def _token(self, word: str) -> int:
         ids = self._tokenizer.encode(f" {word}", bos=False)
         if len(ids) != 1:
-            raise Missing(f"{self.model}: {word!r} is {len(ids)} tokens, so it has no vector of its own")
+            raise Missing("word", model=self.model, word=word)
         return int(ids[0])
 
 

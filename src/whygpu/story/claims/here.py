@@ -6,6 +6,7 @@ nothing.
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -14,12 +15,14 @@ from whygpu import measure
 from whygpu.engine import Basis, Progress, UserError, cache_dir, silent
 from whygpu.engine.files import write_whole
 from whygpu.measure import experiments
+from whygpu.measure.disturbance import Disturbance
+from whygpu.measure.probe import DISTURBED_AGE
 from whygpu.story.claims.analogy import Analogies
 from whygpu.story.claims.quantity import Missing, Quantity
 
 __all__ = ["Here", "kept_file"]
 
-FORMAT = 1
+FORMAT = 2
 """Of the kept file; raise it when the meaning of a figure changes."""
 
 Values = dict[str, tuple[float, str]]
@@ -41,8 +44,9 @@ class Here:
     ) -> None:
         self.measuring = measuring
         self.progress = progress
-        self._groups: dict[str, Values | str] = {}
-        """By group; a reason in place of values that cannot be had."""
+        self._groups: dict[str, Values | Missing] = {}
+        """By group; what is missing in place of values that cannot be had."""
+        self._disturbed: set[str] = set()
         self._analogies: Analogies | None = None
 
     def value(self, name: str) -> Quantity:
@@ -57,12 +61,18 @@ class Here:
         if group not in self._groups:
             self._groups[group] = self._group(group)
         values = self._groups[group]
-        if isinstance(values, str):
-            raise Missing(values)
+        if isinstance(values, Missing):
+            raise values
         if field not in values:
-            raise Missing(f"{name}: left out of the quick measurement; whygpu claims --measure")
+            raise Missing("quick", what=name)
         value, unit = values[field]
-        return Quantity(value, unit, Basis.MEASURED, f"measured here ({group.replace('_', ' ')})")
+        beside = " while other work held the cores" if group in self._disturbed else ""
+        return Quantity(value, unit, Basis.MEASURED, f"measured here{beside} ({group.replace('_', ' ')})")
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether anything was measured while other work held the cores."""
+        return bool(self._disturbed)
 
     def nearest(self, words: str, inputs: str) -> Quantity:
         """The word nearest to ``king-man+woman``; ``inputs``: ``with`` or ``without`` the words themselves.
@@ -72,8 +82,9 @@ class Here:
         Missing
             Where the default model is not on this disk, or a word is several tokens of it.
         """
-        word = self._vectors().nearest(words, inputs == "with")
-        return Quantity(word, "", Basis.MEASURED, self._vectors().source)
+        near = self._vectors().nearest(words, inputs == "with")
+        runners = ", ".join(f"{word} {cosine:.3f}" for word, cosine in near)
+        return Quantity(near[0][0], "", Basis.MEASURED, self._vectors().source, runners=runners)
 
     def cosine(self, words: str, word: str) -> Quantity:
         """The cosine between ``king-man+woman`` and a word's vector; raises as ``nearest`` does."""
@@ -84,33 +95,48 @@ class Here:
             self._analogies = Analogies()
         return self._analogies
 
-    def _group(self, group: str) -> Values | str:
+    def _group(self, group: str) -> Values | Missing:
         if group == "roofline":
             return self._roofline()
-        kept = _kept()
-        found = kept.get(group)
+        found = _kept().get(group)
         if found is not None and self.measuring != "again":
-            return found
+            return self._noted(group, found)
         if self.measuring == "never":
-            return f"{group.replace('_', ' ')} was not measured here yet; leave --no-measure out"
+            return Missing("kept", what=group.replace("_", " "))
         number = int(group.removeprefix("experiment_"))
+        watch = Disturbance()
         result = experiments.run(number, quick=self.measuring != "again", progress=self.progress)
-        values = _FIGURES[group](result)
-        _keep(group, values)
-        return values
+        disturbed = bool(watch.flags(measure.this_host().threads))
+        measured = Group(_FIGURES[group](result), datetime.now(UTC).timestamp() if disturbed else None)
+        _keep(group, measured)
+        return self._noted(group, measured)
 
-    def _roofline(self) -> Values | str:
+    def _noted(self, group: str, measured: "Group") -> Values:
+        if measured.disturbed_at is not None:
+            self._disturbed.add(group)
+        return measured.values
+
+    def _roofline(self) -> Values | Missing:
         if self.measuring == "never":
             roofline = measure.kept_roofline()
         else:
             again = self.measuring == "again"
             roofline = measure.roofline(force=again, quick=not again, progress=self.progress)
         if roofline is None:
-            return "the roofline was not measured here yet; leave --no-measure out"
+            return Missing("kept", what="roofline")
         return {
             "gemm": (roofline.gflops("fp32") * 1e9, "FLOP/s"),
             "read": (roofline.read_bandwidth, "B/s"),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The figures of one experiment."""
+
+    values: Values
+    disturbed_at: float | None
+    """When they were taken, seconds since 1970, if other work held the cores meanwhile; else None."""
 
 
 def _experiment_1(result: experiments.Experiment1) -> Values:
@@ -153,27 +179,30 @@ def kept_file() -> Path:
     return cache_dir() / "claims" / f"{measure.this_host().identity}.json"
 
 
-def _kept() -> dict[str, Values]:
-    """What earlier runs kept; nothing where the file is damaged or another format's."""
+def _kept() -> dict[str, Group]:
+    """What earlier runs kept; nothing where the file is damaged, another format's, or disturbed and old."""
     try:
         table = json.loads(kept_file().read_text(encoding="utf-8"))
         if table["format"] != FORMAT:
             return {}
-        return {
-            group: {name: (float(value), str(unit)) for name, (value, unit) in entry["values"].items()}
-            for group, entry in table["groups"].items()
-        }
+        groups = {name: _group_of(entry) for name, entry in table["groups"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+    oldest = datetime.now(UTC).timestamp() - DISTURBED_AGE
+    return {n: g for n, g in groups.items() if g.disturbed_at is None or g.disturbed_at > oldest}
 
 
-def _keep(group: str, values: Values) -> None:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    groups = {name: {"values": kept} for name, kept in _kept().items()}
-    groups[group] = {"values": values}
-    table = {"format": FORMAT, "written": now, "groups": groups}
+def _group_of(entry: Any) -> Group:
+    values = {name: (float(value), str(unit)) for name, (value, unit) in entry["values"].items()}
+    at = entry["disturbed_at"]
+    return Group(values, None if at is None else float(at))
+
+
+def _keep(group: str, measured: Group) -> None:
+    """Keep a group's figures beside the others."""
+    groups = {name: asdict(kept) for name, kept in {**_kept(), group: measured}.items()}
     try:
         with write_whole(kept_file()) as temporary:
-            temporary.write_text(json.dumps(table), encoding="utf-8")
+            temporary.write_text(json.dumps({"format": FORMAT, "groups": groups}), encoding="utf-8")
     except UserError:  # a cache that cannot be written is no reason to fail
         return

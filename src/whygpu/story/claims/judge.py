@@ -29,7 +29,7 @@ class CaseResult:
     """How many times too large or too small the figure given is; None for words."""
     basis: Basis
     sources: tuple[str, ...]
-    missing: str = ""
+    missing: Missing | None = None
     """What could not be had, and how to get it."""
     who: str = ""
     """Who says so, where nobody else can check it."""
@@ -95,7 +95,7 @@ def _result(claim: Claim, case: Case, here: Here) -> CaseResult:
         values = {name: resolve(reference, here) for name, reference in case.inputs.items()}
     except Missing as error:
         return CaseResult(
-            case.name, formula, "", None, Outcome.MISSING, None, Basis.MEASURED, (), missing=str(error)
+            case.name, formula, "", None, Outcome.MISSING, None, Basis.MEASURED, (), error
         )
     raw = compute(case.formula, values)
     value = raw if isinstance(raw, str) else float(raw) / UNITS[claim.unit]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from whygpu.engine import Basis, UserError
 from whygpu.story.numbers import duration
+from whygpu.story.text import Texts, texts
 
 __all__ = ["Missing", "Quantity"]
 
@@ -13,7 +14,19 @@ EXACT_BELOW = 1e7
 
 
 class Missing(UserError):
-    """A number that cannot be had here: not measured, or no model on this disk."""
+    """A number that cannot be had here: not measured, or no model on this disk.
+
+    ``key`` names the sentence that says so, ``claims.missing.KEY``, in every language.
+    """
+
+    def __init__(self, key: str, **values: object) -> None:
+        self.key = f"claims.missing.{key}"
+        self.values = values
+        super().__init__(self.text(texts("en")))
+
+    def text(self, language: Texts) -> str:
+        """What is missing, and how to get it."""
+        return language(self.key, **self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +40,12 @@ class Quantity:
     source: str
     who: str = ""
     """Who says so, where nobody else can check it."""
+    runners: str = ""
+    """Of a word: those that came next, each with its score."""
 
     def __str__(self) -> str:
         if isinstance(self.value, str):
-            return self.value
+            return self.runners or self.value
         if self.unit == "s":
             return duration(self.value)
         if self.unit == "year":

@@ -143,5 +143,5 @@ def _case(judged: Judged, case: CaseResult) -> CaseJson:
         outcome=str(case.outcome),
         off=case.off,
         basis=str(case.basis),
-        missing=case.missing,
+        missing="" if case.missing is None else str(case.missing),
     )

@@ -14,6 +14,8 @@ def what(texts: Texts, judged: Judged) -> str:
 
 def why(texts: Texts, judged: Judged) -> str:
     """One sentence: why the verdict is what it is. ``{case}`` stands for that case's figure."""
+    if judged.main is not None and judged.main.missing is not None:
+        return judged.main.missing.text(texts)
     figures = {case.name: _value(texts, case, judged) for case in judged.cases}
     return texts(f"claims.{judged.claim.id}.why", who=judged.who, **figures)
 
@@ -62,7 +64,7 @@ def figure(texts: Texts, value: float, unit: str, digits: int = 3) -> str:
         return f"{value:.0f}"
     known = texts(f"claims.unit.{unit}") if texts.has(f"claims.unit.{unit}") else unit
     space = "" if unit == "x" else " "
-    if unit in ("", "x", "FLOP") and float(value).is_integer():
+    if unit in ("", "x", "FLOP") and float(value).is_integer() and value < 1e9:
         number = f"{value:,.0f}"
     elif value >= 1e6:
         number = si(value, "")
