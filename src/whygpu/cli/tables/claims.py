@@ -50,8 +50,12 @@ def _chapter(texts: Texts, chapter: str, rows: list[Judged]) -> Table:
         column.width = width
         column.overflow = "fold"
     for each in rows:
-        said = Text.assemble((what(texts, each), "bold"), "  ", (each.claim.id, "cyan"), "\n", (wrapped(why(texts, each), WIDTHS[0]), "dim"))
-        table.add_row(said, given_words(texts, each), computed_words(texts, each), _verdict(texts, each.verdict))
+        reason = wrapped(why(texts, each), WIDTHS[0])
+        said = Text.assemble(
+            (what(texts, each), "bold"), "  ", (each.claim.id, "cyan"), "\n", (reason, "dim")
+        )
+        right = computed_words(texts, each)
+        table.add_row(said, given_words(texts, each), right, _verdict(texts, each.verdict))
     return table
 
 
@@ -65,15 +69,17 @@ def claim_tables(texts: Texts, judged: Judged) -> list[RenderableType]:
     table = new_table(what(texts, judged), "", "", text_columns=2)
     table.show_header = False
     main = judged.main
+    right = computed_words(texts, judged)
+    numbers = "" if main is None or not main.numbers else f"{main.numbers} = {right}"
     rows: dict[str, RenderableType] = {
         "id": judged.claim.id,
         "chapter": texts(f"claims.chapter.{judged.claim.chapter}"),
         "given": given_words(texts, judged),
-        "computed": computed_words(texts, judged),
+        "computed": right,
         "verdict": _verdict(texts, judged.verdict),
         "why": why(texts, judged),
         "formula": "" if main is None else main.formula,
-        "numbers": "" if main is None or not main.numbers else f"{main.numbers} = {computed_words(texts, judged)}",
+        "numbers": numbers,
         "basis": texts(f"claims.basis.{judged.basis.name.lower()}"),
         "who": judged.who,
     }

@@ -1,4 +1,4 @@
-"""Line breaks for text with Chinese in it: between any two characters, but no line begins with a full stop."""
+"""Line breaks for text with Chinese in it: between any two characters, but not before a full stop."""
 
 import re
 

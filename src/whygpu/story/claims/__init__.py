@@ -10,7 +10,6 @@ from whygpu.story.claims.catalogue import CHAPTERS, claims, find
 from whygpu.story.claims.claim import Case, Claim, Evidence, Fact, Given
 from whygpu.story.claims.here import Here
 from whygpu.story.claims.judge import CaseResult, Judged, judge
-
 from whygpu.story.claims.quantity import Missing, Quantity
 from whygpu.story.claims.verdict import Outcome, Verdict
 

@@ -1,7 +1,7 @@
 """Sums of word vectors (Mikolov et al. 2013, arXiv 1301.3781): which word lies nearest to king - man + woman?
 
-In the default model's own embedding matrix, by cosine. The usual way leaves the three words themselves out of the
-search; without that rule the nearest word is nearly always one of them (Nissim, van Noord, van der Goot 2020).
+In the default model's own embedding matrix, by cosine. The usual way leaves the three words themselves out of
+the search; without that rule the nearest word is often one of them (Nissim, van Noord, van der Goot 2020).
 """
 
 import re

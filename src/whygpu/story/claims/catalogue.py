@@ -76,7 +76,8 @@ def find(wanted: str) -> list[Claim]:
     if key in claims():
         return [claims()[key]]
     known = [*CHAPTERS, *claims()]
-    near = difflib.get_close_matches(key, known, n=3, cutoff=0.5) or [n for n in known if key and key in n][:3]
+    near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
+    near = near or [name for name in known if key and key in name][:3]
     hint = f"did you mean {' or '.join(near)}?" if near else f"chapters: {', '.join(CHAPTERS)}"
     raise UserError(f"claim {wanted[:60]!r} is unknown; {hint}")
 

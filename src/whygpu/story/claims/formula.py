@@ -1,4 +1,4 @@
-"""A formula of ``claims.toml``: computed, and shown with its numbers put in. Plain arithmetic, nothing else."""
+"""A formula of ``claims.toml``: computed, and shown with its numbers put in. Plain arithmetic only."""
 
 import ast
 import operator
@@ -66,7 +66,7 @@ class _PutIn(ast.NodeTransformer):
 
     def visit_Constant(self, node: ast.Constant) -> ast.Name:
         """A number of the formula itself."""
-        return ast.Name(f"{node.value:,}")
+        return ast.Name(f"{node.value:,}" if isinstance(node.value, int | float) else ast.unparse(node))
 
 
 def _parsed(formula: str) -> ast.expr:

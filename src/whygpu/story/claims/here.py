@@ -1,7 +1,7 @@
 """What this machine says: its roofline, the three experiments, and the default model's word vectors.
 
-Each is asked for only when a claim needs it, and the experiments' figures are kept, so that a second look costs
-nothing.
+Each is asked for only when a claim needs it, and the experiments' figures are kept, so that a second look
+costs nothing.
 """
 
 import json

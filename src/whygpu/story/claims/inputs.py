@@ -2,8 +2,8 @@
 
 A reference is a kind, a name and a field:
 
-- ``hardware NAME FIELD``: of the hardware catalogue; a peak by number format, ``bandwidth``, ``watts``, ``cores``,
-  ``clock``, ``year``. ``hardware every-cpu cores.max`` is the largest of a kind.
+- ``hardware NAME FIELD``: of the hardware catalogue; a peak by number format, ``bandwidth``, ``watts``,
+  ``cores``, ``clock``, ``year``. ``hardware every-cpu cores.max`` is the largest of a kind.
 - ``model NAME FIELD``: of the model catalogue, or from the list of its products.
 - ``scene NAME FIELD``: of a built-in scene: ``triangles``, ``vertices``, ``corners``, ``products``
   (matrix multiplies that move its vertices in one frame).
@@ -45,30 +45,26 @@ def resolve(reference: str, here: Here) -> Quantity:
     """
     kind, _, rest = reference.partition(" ")
     name, _, field = rest.rpartition(" ")
-    match kind:
-        case "hardware":
-            return _every(name, field) if name.startswith("every-") else _hardware(name, field)
-        case "model":
-            return _model(name, field)
-        case "scene":
-            return _scene(name, field)
-        case "article":
-            return _article(name, field)
-        case "measured":
-            return here.value(rest)
-        case "nearest":
-            return here.nearest(name, field)
-        case "cosine":
-            return here.cosine(name, field)
-        case "given":
-            return _given(rest)
-        case "fact":
-            fact = facts()[rest]
-            return Quantity(fact.value, fact.unit, Basis.PUBLISHED, fact.source, fact.who)
+    tables = {"hardware": _hardware, "model": _model, "scene": _scene, "article": _article}
+    single = {"measured": here.value, "given": _given, "fact": _fact}
+    words = {"nearest": here.nearest, "cosine": here.cosine}
+    if kind in tables:
+        return tables[kind](name, field)
+    if kind in words:
+        return words[kind](name, field)
+    if kind in single:
+        return single[kind](rest)
     raise UserError(f"{reference!r}: {kind!r} is no kind of number")
 
 
+def _fact(name: str) -> Quantity:
+    fact = facts()[name]
+    return Quantity(fact.value, fact.unit, Basis.PUBLISHED, fact.source, fact.who)
+
+
 def _hardware(name: str, field: str) -> Quantity:
+    if name.startswith("every-"):
+        return _every(name, field)
     machine = predict.hardware(name)
     if field in ("cores", "clock", "year"):
         return _detail(machine, field)
@@ -95,7 +91,8 @@ def _every(kind: str, field: str) -> Quantity:
     fits = [
         machine
         for machine in predict.catalogue().values()
-        if machine.kind == wanted and what in machine.details and (wanted == "cpu" or machine.vendor == "NVIDIA")
+        if machine.kind == wanted and what in machine.details
+        if wanted == "cpu" or machine.vendor == "NVIDIA"
     ]
     pick: Callable[..., Machine] = max if end == "max" else min
     return _detail(pick(fits, key=lambda machine: float(machine.details[what])), what)
@@ -113,7 +110,9 @@ def _model(name: str, field: str) -> Quantity:
             return Quantity(float(flop), "FLOP", Basis.DERIVED, products)
         case "layer_flop":  # one layer, a whole sequence at once, without the output head
             flop = sum(work.flop for work in models.matmuls(shape, tokens=TOKENS) if work.name != "head")
-            return Quantity(flop / shape.layers, "FLOP", Basis.DERIVED, f"{TOKENS} tokens at once; {products}")
+            return Quantity(
+                flop / shape.layers, "FLOP", Basis.DERIVED, f"{TOKENS} tokens at once; {products}"
+            )
         case "block_products":
             names = {work.name for work in models.matmuls(shape, tokens=TOKENS)} - {"head"}
             return Quantity(float(len(names)), "", Basis.DERIVED, products)

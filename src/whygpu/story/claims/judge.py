@@ -94,9 +94,7 @@ def _result(claim: Claim, case: Case, here: Here) -> CaseResult:
     try:
         values = {name: resolve(reference, here) for name, reference in case.inputs.items()}
     except Missing as error:
-        return CaseResult(
-            case.name, formula, "", None, Outcome.MISSING, None, Basis.MEASURED, (), error
-        )
+        return CaseResult(case.name, formula, "", None, Outcome.MISSING, None, Basis.MEASURED, (), error)
     raw = compute(case.formula, values)
     value = raw if isinstance(raw, str) else float(raw) / UNITS[claim.unit]
     who = "; ".join(dict.fromkeys(quantity.who for quantity in values.values() if quantity.who))

@@ -1,7 +1,7 @@
 """What ``whygpu claims --json`` prints, documented in ``docs/claims.schema.json``.
 
-Keys, verdicts and bases are English whatever the language; sentences stand there in both. Figures are in the unit
-that stands beside them.
+Keys, verdicts and bases are English whatever the language; sentences stand there in both. Figures are in the
+unit that stands beside them.
 """
 
 from typing import Any

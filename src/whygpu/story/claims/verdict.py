@@ -4,15 +4,15 @@ A claim is judged in one case or in several (arithmetic alone or memory too, wit
 one). Each case holds or does not:
 
 - a figure holds *exactly* where it equals the computed one;
-- it holds *rounded* where both differ by at most 5 % (the article's inputs are rounded too), or by at most 10 %
-  where the article says "about" or where the computed one, written with as many digits, is the figure given;
-- a range, or a word of quantity ("tens"), holds (rounded, since it is vague) where the computed one lies in it;
+- it holds *rounded* where both differ by at most 5 % (the article's inputs are rounded too), or by at most
+  10 % where it says "about" or where the computed one, written with as many digits, is the figure given;
+- a range, or a word of quantity ("tens"), holds (rounded, since it is vague) where the computed one is in it;
 - a year holds exactly or not at all.
 
 All cases hold: ``exact`` or ``rounded``. Some: ``conditional``. None: ``wrong``, with two exceptions that are
-``conditional``: the stopwatch of another machine cannot be refuted by this one, and a figure that lies between
-those of two cases depends on what is counted. What nobody outside can check, or what could not be computed here:
-``unverifiable``.
+``conditional``: the stopwatch of another machine cannot be refuted by this one, and a figure that lies
+between those of two cases depends on what is counted. What nobody outside can check, or what could not be
+computed here: ``unverifiable``.
 """
 
 from collections.abc import Iterable, Sequence
