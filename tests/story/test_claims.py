@@ -107,9 +107,7 @@ def test_figures_by_hand(judged: dict[str, Judged], claim: str, case: str) -> No
 
 def test_the_articles_own_figures_are_near_ours() -> None:
     """What the issue and the article say, to the digits that they print."""
-    milliseconds = [
-        READ / bandwidth / 1e6 for bandwidth in (2000, 3350, 90)
-    ]  # the GB/s that it takes
+    milliseconds = [READ / bandwidth / 1e6 for bandwidth in (2000, 3350, 90)]  # the GB/s that it takes
     assert milliseconds == pytest.approx([175, 104, 3889], rel=0.005)
     assert F(16384, 24) == pytest.approx(680, rel=0.005)
     assert float(F(10080, 896)) == pytest.approx(11, rel=0.03)

@@ -21,7 +21,7 @@ LOOK = {
     Verdict.UNVERIFIABLE: ("?", "magenta"),
 }
 """Symbol and colour: a reader who sees no colour sees the symbol."""
-WIDTHS = (46, 16, 15, 14)
+WIDTHS = (45, 16, 15, 14)
 """Columns of what and why, given, right, verdict."""
 
 

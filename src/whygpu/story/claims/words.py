@@ -64,7 +64,7 @@ def figure(texts: Texts, value: float, unit: str, digits: int = 3) -> str:
         return f"{value:.0f}"
     known = texts(f"claims.unit.{unit}") if texts.has(f"claims.unit.{unit}") else unit
     space = "" if unit == "x" else " "
-    if unit in ("", "x", "FLOP") and float(value).is_integer() and value < 1e9:
+    if unit in ("", "x", "FLOP") and float(value).is_integer() and value < 1e12:
         number = f"{value:,.0f}"
     elif value >= 1e6:
         number = si(value, "")
