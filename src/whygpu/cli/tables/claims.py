@@ -21,7 +21,7 @@ LOOK = {
     Verdict.UNVERIFIABLE: ("?", "magenta"),
 }
 """Symbol and colour: a reader who sees no colour sees the symbol."""
-WIDTHS = (45, 16, 15, 14)
+WIDTHS = (44, 16, 15, 15)
 """Columns of what and why, given, right, verdict."""
 
 
