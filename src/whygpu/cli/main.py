@@ -12,6 +12,7 @@ import rich_click as click
 
 from whygpu import __version__
 from whygpu.cli.bench import bench
+from whygpu.cli.claims import claims
 from whygpu.cli.draw import draw
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
@@ -28,7 +29,7 @@ click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
         {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think"]},
-        {"name": "What is known", "commands": ["models", "hardware"]},
+        {"name": "What is known", "commands": ["models", "hardware", "claims"]},
     ]
 }
 
@@ -57,7 +58,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, models, hardware):
+for command in (run, roofline, bench, draw, think, models, hardware, claims):
     whygpu.add_command(command)
 
 
