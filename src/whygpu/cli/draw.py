@@ -85,7 +85,7 @@ def _draw(
     moves = how["turntable"] or (how["animation"] is not None and how["time"] is None)
     paths = targets(scenes, output, how.pop("kind"), moves)
     if output == STDOUT and sys.stdout.isatty():
-        raise click.UsageError("-o -: a terminal shows no PNG; send it on: whygpu draw ... -o - > picture.png")
+        raise click.UsageError("-o -: a terminal shows no PNG; send it on: ... -o - > picture.png")
     backend = engine.backend(device, threads=threads)
     pictures = []
     ledger = engine.Ledger() if with_ledger else None

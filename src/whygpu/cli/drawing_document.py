@@ -14,7 +14,7 @@ from whygpu.story.schema import Documented, LedgerLine
 
 __all__ = ["CameraJson", "Drawn", "PictureJson", "document", "ledger_lines", "schema"]
 
-STAGES = ("vertex", "raster", "shade")
+STAGES = ("animate", "vertex", "shadow", "raster", "shade")
 """In the order in which data flows; others come after these."""
 
 

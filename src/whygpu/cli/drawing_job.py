@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import math
 import sys
 from dataclasses import replace
@@ -25,10 +26,10 @@ def draw_one(name: str, path: Path, screen: Any, how: dict[str, Any], total: Any
 
     started = perf_counter()
     with screen.working("drawing.load", scene=name):
-        scene = draw.load(name)
+        scene = draw.load(name, **({"up": "z"} if how["up"] == "z" else {}))
     loaded = perf_counter()
     with screen.working("step.draw"):
-        plan = plan_of(scene, how)
+        plan = plan_of(scene, how, _kind(path).suffix)
         _kind(path).check(plan.film, name if str(path) == STDOUT else path)
         if total is not None:
             _warm_up(plan, screen)
@@ -93,7 +94,7 @@ def _picture(
     )
 
 
-def plan_of(scene: Any, how: dict[str, Any]) -> Any:
+def plan_of(scene: Any, how: dict[str, Any], suffix: str) -> Any:
     """The frames that the options ask for; options at their default are left to the library."""
     from whygpu import draw
 
@@ -109,16 +110,17 @@ def plan_of(scene: Any, how: dict[str, Any]) -> Any:
         fov = how["fov"] or scene.view.fov
         view = draw.View(azimuth, elevation, fov, distance[0] if distance else None)
     rendering: dict[str, Any] = {"path": how["path"], "background": how["background"]}
-    usual = {"samples": 1, "shadows": False, "wireframe": False, "exposure": 1.0}
+    usual = {"samples": 1, "shadows": False, "wireframe": False, "exposure": 0.0}
     asked = {**how, "samples": int(how["samples"])}
     rendering |= {key: asked[key] for key, value in usual.items() if asked[key] != value}
+    if suffix == ".npz" and "normals" in inspect.signature(draw.render).parameters:
+        rendering["normals"] = True
     return draw.plan(
         scene,
         how["size"],
         view=view,
         camera=how["camera"],
         fov=how["fov"],
-        up=how["up"],
         spin=how["turntable"],
         play=play,
         count=how["frames"],

@@ -12,7 +12,7 @@ __all__ = ["GROUPS", "drawing_options"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-GROUPS = [
+GROUPS: list[Any] = [
     {"name": "Output", "options": ["--output", "--format", "--size", "--background", "--samples"]},
     {"name": "Where from", "options": ["--view", "--fov", "--camera", "--up"]},
     {"name": "Films", "options": ["--turntable", "--animation", "--time", "--frames", "--fps"]},
@@ -141,8 +141,8 @@ def _look(command: Callable[..., Any]) -> Callable[..., Any]:
     light = Numbers("AZ,EL[,INTENSITY]", "45,30 or 45,30,0.5", _light)
     for option in (
         click.option("--wireframe", is_flag=True, help="Edges only."),
-        click.option("--exposure", type=click.FloatRange(0, 1e6), default=1.0, show_default=True,
-                     metavar="FACTOR",                     help="Factor on all light."),
+        click.option("--exposure", type=click.FloatRange(-32, 32), default=0.0, show_default=True,
+                     metavar="STOPS", help="Each stop makes everything twice as bright."),
         click.option("--shadows", is_flag=True, help="Shadows of the lights that cast them."),
         click.option("--light", "lights", type=light, multiple=True,
                      help="A sun that shines from there, instead of the scene's lights; may be repeated."),

@@ -46,11 +46,12 @@ def targets(scenes: Sequence[str], output: str, kind: str | None, moves: bool) -
     if len(scenes) > 1 or output.endswith("/") or path.is_dir():
         if path.suffix.lower() in FORMATS and not path.is_dir() and not output.endswith("/"):
             raise UserError(f"{output}: one file for {len(scenes)} scenes; name a folder: -o pictures/")
-        chosen = format_of(f"{output}/x.{(kind or (FILM if moves else STILL)).removeprefix('.')}")
+        chosen = kind or (FILM if moves else STILL)
+        suffix = format_of(f"--format {chosen}", f".{chosen.removeprefix('.')}").suffix
         if path.exists() and not path.is_dir():
             raise UserError(f"{output}: a file stands where a folder is needed; name another")
         check_folder(path)
-        return [path / name for name in file_names(scenes, chosen.suffix)]
+        return [path / name for name in file_names(scenes, suffix)]
     if kind is not None:
         raise click.UsageError("--format is for folders; a file's suffix says its type")
     format_of(path)

@@ -146,13 +146,14 @@ def _tight(
 def _swept(corners: Matrix, middle: Matrix) -> Matrix:
     """Points that enclose what the corners pass through when they turn about the vertical, (n, 3)."""
     offset = corners - middle
-    profile = np.stack([np.hypot(offset[:, 0], offset[:, 2]), offset[:, 1]], 1)  # (corners, 2): radius, height
+    profile = np.stack([np.hypot(offset[:, 0], offset[:, 2]), offset[:, 1]], 1)  # (n, 2): radius, height
     angles = np.linspace(-np.pi / 2, np.pi / 2, 65)
     furthest = np.unique((np.stack([np.cos(angles), np.sin(angles)]).T @ profile.T).argmax(1))
     radii, heights = profile[furthest].T
     turns = np.linspace(0, 2 * np.pi, 64, endpoint=False)[:, None]
     rings = [radii * np.sin(turns), np.broadcast_to(heights, (64, len(heights))), radii * np.cos(turns)]
-    return middle + np.stack(rings, -1).reshape(-1, 3)
+    swept: Matrix = middle + np.stack(rings, -1).reshape(-1, 3)
+    return swept
 
 
 def _axes(camera: Camera) -> tuple[Matrix, Matrix, Matrix]:

@@ -18,7 +18,6 @@ from whygpu.draw.light import Background, Light
 from whygpu.draw.output.film import Film
 from whygpu.draw.pipeline import render
 from whygpu.draw.scene import Camera, Scene, View
-from whygpu.draw.upright import upright
 from whygpu.engine import UserError
 
 __all__ = ["FPS", "TURN", "Plan", "Shot", "frames", "plan"]
@@ -53,8 +52,8 @@ class Plan:
     """Frames a second."""
     animation: str | None = None
     """Name of the animation that ``Shot.time`` goes through; None: the first."""
-    up: str = "y"
-    """The scene's vertical: ``y`` or ``z``."""
+    lights: tuple[Light, ...] | None = None
+    """Instead of the scene's own."""
     fov: float | None = None
     """Vertical field of view for the scene's own cameras, degrees; None: as they are."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -67,8 +66,9 @@ class Plan:
         return Film(*self.size, len(self.shots), self.fps, _transparent(background, self.scene.background))
 
     def pose(self, time: float | None) -> Scene:
-        """The scene at a moment, standing upright."""
-        return upright(_posed(self.scene, time, self.animation), self.up)
+        """The scene at a moment, lit as asked."""
+        posed = self.scene if time is None else _rig(self.scene).at(self.scene, time, self.animation)
+        return posed if self.lights is None else replace(posed, lights=self.lights)
 
 
 def plan(
@@ -78,7 +78,6 @@ def plan(
     view: View | None = None,
     camera: Camera | str | int | None = None,
     fov: float | None = None,
-    up: str = "y",
     spin: bool = False,
     play: bool = False,
     count: int | None = None,
@@ -102,8 +101,6 @@ def plan(
         Instead of a view: a camera, or name or number of one of the scene's.
     fov
         Vertical field of view in degrees.
-    up
-        The scene's vertical, ``"y"`` or ``"z"``.
     spin
         Once round the scene.
     play
@@ -128,8 +125,6 @@ def plan(
     """
     if camera is not None and (view is not None or spin):
         raise UserError("a camera of the scene stands where it stands; leave out the view or the turntable")
-    if lights is not None:
-        scene = replace(scene, lights=tuple(lights))
     chosen = _animation(scene, animation, wanted=play or time is not None or animation is not None)
     if (count or 1) > 1 and not spin and not play:
         raise UserError(f"{count} frames of what? ask for a turntable or an animation too")
@@ -139,7 +134,8 @@ def plan(
         count = count or max(1, round(seconds * fps))
     count = count or (TURN if spin else 1)
     times = [time if seconds is None else seconds * place / count for place in range(count)]
-    bare = Plan(scene, size, (), fps or FPS, chosen and chosen.name, up, fov, options)
+    suns = None if lights is None else tuple(lights)
+    bare = Plan(scene, size, (), fps or FPS, chosen and chosen.name, suns, fov, options)
     cameras = _cameras(bare, times, view, camera, spin)
     return replace(bare, shots=tuple(Shot(*shot) for shot in zip(cameras, times, strict=True)))
 
@@ -162,7 +158,11 @@ def frames(plan: Plan, indices: Iterable[int] | None = None, **options: Any) -> 
 
 
 def _cameras(
-    plan: Plan, times: Sequence[float | None], view: View | None, camera: Camera | str | int | None, spin: bool
+    plan: Plan,
+    times: Sequence[float | None],
+    view: View | None,
+    camera: Camera | str | int | None,
+    spin: bool,
 ) -> Sequence[Camera | int | None]:
     if isinstance(camera, str | int):
         names = [known.name for known in plan.scene.cameras]
@@ -196,13 +196,6 @@ def _animation(scene: Scene, wanted_name: str | int | None, *, wanted: bool) -> 
         raise UserError(f"{scene.name}: the scene has no animation; leave out the time and the animation")
     names = [animation.name for animation in known]
     return known[0 if wanted_name is None else choose("animation", wanted_name, names, scene.name)]
-
-
-def _posed(scene: Scene, time: float | None, animation: str | None) -> Scene:
-    if time is None:
-        return scene
-    posed: Scene = _rig(scene).at(scene, time, animation)
-    return posed
 
 
 def _rig(scene: Scene) -> Any:

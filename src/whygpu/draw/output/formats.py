@@ -72,7 +72,9 @@ class Format:
                 f"{name}: a {self.suffix} file holds one picture, not {film.count}; use one of {films}"
             )
         if film.count == 1 and not self.still:
-            raise UserError(f"{name}: one picture is no film; add --turntable or --animation, or write a .png")
+            raise UserError(
+                f"{name}: one picture is no film; add --turntable or --animation, or write a .png"
+            )
         if film.transparent and self.alpha == "none":
             raise UserError(
                 f"{name}: {self.suffix} files have no transparency; "
@@ -106,7 +108,9 @@ FORMATS = {
         Format(".webp", "webp", lossless="still", most_pixels=16383),
         Format(".apng", "apng"),
         Format(".avif", "avif", lossless="no"),
-        Format(".mp4", "video", still=False, alpha="none", lossless="no", even=True, needs="av", extra="video"),
+        Format(
+            ".mp4", "video", still=False, alpha="none", lossless="no", even=True, needs="av", extra="video"
+        ),
         Format(".npy", "npy"),
         Format(".npz", "npz"),
     )
@@ -114,18 +118,18 @@ FORMATS = {
 """By suffix."""
 
 
-def format_of(path: str | Path) -> Format:
-    """The type of file that a name asks for.
+def format_of(path: str | Path, suffix: str | None = None) -> Format:
+    """The type of file that a name asks for, or a suffix that was given apart.
 
     Raises
     ------
     UserError
         For a suffix that is none of ours; it says which are.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = Path(path).suffix.lower() if suffix is None else suffix.lower()
     kind = FORMATS.get(suffix)
     if kind is None:
-        near = difflib.get_close_matches(suffix, FORMATS, 1, 0.5) if suffix else []
+        near = difflib.get_close_matches(suffix, FORMATS, 1, 0.6) if suffix else []
         hint = f"did you mean {near[0]}? " if near else ""
         what = f"{suffix} files are not written" if suffix else "the name has no suffix"
         raise UserError(f"{path}: {what}; {hint}written are {', '.join(FORMATS)}")

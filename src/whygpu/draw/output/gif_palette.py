@@ -8,7 +8,6 @@ picture: error diffusion would make every still background swarm, and files twic
 
 from __future__ import annotations
 
-
 import numpy as np
 from numpy.typing import NDArray
 
