@@ -1,7 +1,7 @@
 """Pictures become a file: one writer a type of file, all behind ``save``.
 
-Every writer is a ``write(path, pictures, film)`` that fetches the pictures one by one and keeps none of them, so
-that a film of any length takes the memory of a few pictures. A file appears whole or not at all.
+Every writer is a ``write(path, pictures, film)`` that fetches the pictures one by one and keeps none of them,
+so that a film of any length takes the memory of a few pictures. A file appears whole or not at all.
 """
 
 from __future__ import annotations

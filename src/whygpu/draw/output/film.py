@@ -56,7 +56,7 @@ class Film:
 
 def rgba_of(picture: Picture) -> Pixels:
     """The pixels of a picture."""
-    pixels: Pixels = getattr(picture, "rgba", picture)
+    pixels: Pixels = picture if isinstance(picture, np.ndarray) else picture.rgba
     return pixels
 
 

@@ -64,7 +64,8 @@ class Format:
         """
         if not self.installed:
             raise UserError(
-                f"{name}: {self.suffix} files need the extra {self.extra!r}; pip install 'whygpu[{self.extra}]'"
+                f"{name}: {self.suffix} files need the extra {self.extra!r}; "
+                f"pip install 'whygpu[{self.extra}]'"
             )
         if film.count > 1 and not self.moves:
             films = ", ".join(kind.suffix for kind in FORMATS.values() if kind.moves)
@@ -73,7 +74,7 @@ class Format:
             )
         if film.count == 1 and not self.still:
             raise UserError(
-                f"{name}: one picture is no film; add --turntable or --animation, or write a .png"
+                f"{name}: one picture is no film; ask for a turntable or an animation, or write a .png"
             )
         if film.transparent and self.alpha == "none":
             raise UserError(
