@@ -74,7 +74,7 @@ class Format:
             )
         if film.count == 1 and not self.still:
             raise UserError(
-                f"{name}: one picture is no film; ask for a turntable or an animation, or write a .png"
+                f"{name}: one picture is no film; add --turntable or --animation NAME, or write a .png"
             )
         if film.transparent and self.alpha == "none":
             raise UserError(

@@ -22,33 +22,32 @@ CELLS = 1 << 15
 SAMPLE = 1 << 18
 """Pixels of which the palette is cut."""
 
+Codes = NDArray[np.uint32]
+
 
 class Colors:
     """Counts the colours of pictures as they pass."""
 
     def __init__(self) -> None:
-        self._exact: NDArray[np.uint32] | None = np.empty(0, np.uint32)
+        self._few: Codes | None = np.empty(0, np.uint32)
         self._count = np.zeros(CELLS, np.int64)
         self._sum = np.zeros((3, CELLS))
 
     def add(self, rgb: Pixels) -> None:
         """Count some pixels, (n, 3)."""
-        wide = rgb.astype(np.uint32)
-        if self._exact is not None:
-            together = np.unique(wide[:, 0] << 16 | wide[:, 1] << 8 | wide[:, 2])
-            union = np.union1d(self._exact, together).astype(np.uint32)
-            self._exact = union if len(union) <= COLORS else None
-        cell = ((wide[:, 0] >> 3) << 10 | (wide[:, 1] >> 3) << 5 | wide[:, 2] >> 3).astype(np.int64)
+        if self._few is not None:
+            union = np.union1d(self._few, np.unique(_codes(rgb))).astype(np.uint32)
+            self._few = union if len(union) <= COLORS else None
+        fifths = (rgb >> 3).astype(np.int64)
+        cell = fifths[:, 0] << 10 | fifths[:, 1] << 5 | fifths[:, 2]
         self._count += np.bincount(cell, minlength=CELLS)
         for channel in range(3):
-            self._sum[channel] += np.bincount(cell, wide[:, channel], CELLS)
+            self._sum[channel] += np.bincount(cell, rgb[:, channel], CELLS)
 
     def palette(self) -> Palette:
         """The palette for all that was counted."""
-        if self._exact is not None:
-            found = self._exact
-            colors = np.stack([found >> 16 & 255, found >> 8 & 255, found & 255], 1).astype(np.uint8)
-            return Palette(colors if len(colors) else np.zeros((1, 3), np.uint8), 0.0)
+        if self._few is not None:
+            return Palette(np.stack([self._few >> shift & 255 for shift in (16, 8, 0)], 1).astype(np.uint8))
         cells = np.flatnonzero(self._count)
         means = np.round(self._sum[:, cells] / self._count[cells]).astype(np.uint8).T  # (cells, 3)
         weights = np.sqrt(self._count[cells])
@@ -58,28 +57,35 @@ class Colors:
 
 
 class Palette:
-    """Up to 255 colours, and how strongly to dither between them."""
+    """Up to 255 colours, sorted, and how strongly to dither between them; 0: there are no others."""
 
-    def __init__(self, colors: Pixels, spread: float) -> None:
+    def __init__(self, colors: Pixels, spread: float = 0.0) -> None:
         from PIL import Image
 
-        self.colors = colors
-        self._image = Image.new("P", (1, 1))
-        self._image.putpalette(colors.tobytes())
+        self.colors = colors if len(colors) else np.zeros((1, 3), np.uint8)
         self._spread = spread
+        self._image = Image.new("P", (1, 1))
+        self._image.putpalette(self.colors.tobytes())
 
     def indices(self, rgb: Pixels) -> NDArray[np.uint8]:
         """The palette's colour of each pixel, (height, width), for (height, width, 3)."""
         from PIL import Image
 
+        if not self._spread:
+            place = np.searchsorted(_codes(self.colors), _codes(rgb))
+            return np.minimum(place, len(self.colors) - 1).astype(np.uint8)
         height, width = rgb.shape[:2]
-        if self._spread:
-            tiles = np.tile(_BAYER, (height // 8 + 1, width // 8 + 1))[:height, :width, None]
-            rgb = np.clip(rgb + tiles * self._spread + 0.5, 0, 255).astype(np.uint8)
-        chosen = Image.fromarray(np.ascontiguousarray(rgb)).quantize(
-            palette=self._image, dither=Image.Dither.NONE
-        )
+        tiles = np.tile(_BAYER, (height // 8 + 1, width // 8 + 1))[:height, :width, None]
+        rgb = np.clip(rgb + tiles * self._spread + 0.5, 0, 255).astype(np.uint8)
+        chosen = Image.fromarray(rgb).quantize(palette=self._image, dither=Image.Dither.NONE)
         return np.asarray(chosen)
+
+
+def _codes(rgb: Pixels) -> Codes:
+    """Each pixel as one number, (..., 3) to (...)."""
+    wide = rgb.astype(np.uint32)
+    codes: Codes = wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]
+    return codes
 
 
 def _cut(sample: Pixels) -> Pixels:
