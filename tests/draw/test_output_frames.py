@@ -105,7 +105,7 @@ def test_cameras_by_name_and_number() -> None:
     expected = draw.render(scene, SIZE, camera=cameras[1]).rgba
     for picture in pictures:
         np.testing.assert_array_equal(picture, expected)
-    with pytest.raises(UserError, match="did you mean Side view.*0 front, 1 Side view"):
+    with pytest.raises(UserError, match=r"did you mean Side view.*0 front, 1 Side view"):
         draw.plan(scene, SIZE, camera="side viev")
     with pytest.raises(UserError, match="no camera '2'"):
         draw.plan(scene, SIZE, camera=2)

@@ -84,7 +84,7 @@ class Palette:
 def _codes(rgb: Pixels) -> Codes:
     """Each pixel as one number, (..., 3) to (...)."""
     wide = rgb.astype(np.uint32)
-    codes: Codes = wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]
+    codes: Codes = (wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]).astype(np.uint32, copy=False)
     return codes
 
 
