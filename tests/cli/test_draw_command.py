@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import numpy as np
@@ -101,9 +100,11 @@ def test_every_type_of_file(inside: Path, suffix: str) -> None:
     drawn("cube", "-o", f"x{suffix}", *SMALL, *(("--turntable", "--frames", "4") if film else ()))
     plan = draw.plan(draw.load("cube"), (64, 48), spin=film, count=4 if film else None)
     expected = np.stack([frame.rgba for frame in draw.frames(plan)])
-    if suffix in (".npy", ".npz"):
-        loaded: Any = np.load(f"x{suffix}")
-        np.testing.assert_array_equal(loaded if suffix == ".npy" else loaded["rgba"], expected)
+    if suffix == ".npy":
+        np.testing.assert_array_equal(np.load("x.npy"), expected)
+    elif suffix == ".npz":
+        with np.load("x.npz") as arrays:
+            np.testing.assert_array_equal(arrays["rgba"], expected)
     elif suffix != ".mp4":
         with Image.open(f"x{suffix}") as image:
             seen = np.stack([np.asarray(f.convert("RGBA")) for f in ImageSequence.Iterator(image)])
@@ -152,14 +153,8 @@ def test_file_names() -> None:
 def test_the_options_reach_the_picture(inside: Path) -> None:
     view = draw.View(75.0, 10.0, 20.0, 9.0)
     lights = [draw.Light((0.0, -1.0, 0.0), (0.5, 0.5, 0.5)), draw.Light((-1.0, 0.0, 0.0))]
-    plan = draw.plan(
-        draw.load("cube"),
-        (64, 48),
-        view=view,
-        fov=20.0,
-        lights=lights,
-        background=(1.0, 0.0, 0.0, 0x80 / 255),
-    )
+    red = (1.0, 0.0, 0.0, 0x80 / 255)
+    plan = draw.plan(draw.load("cube"), (64, 48), view=view, fov=20.0, lights=lights, background=red)
     arguments = ("--view", "75,10,9", "--fov", "20", "--background", "#ff000080")
     drawn("cube", "-o", "x.npy", *SMALL, *arguments, "--light", "0,90,0.5", "--light", "90,0")
     expected = next(draw.frames(plan)).rgba
@@ -204,7 +199,7 @@ def test_the_options_reach_the_picture(inside: Path) -> None:
         (("cube", "-o", "x.png", "--time", "1"), ("no animation",)),
         (("cube", "-o", "x.png", "--samples", "3"), ("4",)),
     ],
-    ids=lambda value: " ".join(value),
+    ids=" ".join,
 )  # fmt: skip
 def test_bad_input_is_one_line(inside: Path, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
     (inside / "taken").write_text("mine")
@@ -231,14 +226,10 @@ def test_tables_and_lines_in_both_languages(inside: Path, language: str) -> None
         assert texts[f"drawing.scene.{name}"] in listed
     for suffix in FORMATS:
         assert suffix in listed
-    out = drawn("cube", "-o", "x.gif", "--turntable", "--frames", "2", *SMALL, "--ledger", "--lang", language)
-    for key in (
-        "drawing.ledger",
-        "drawing.stage.raster",
-        "drawing.step.edge functions",
-        "drawing.step.lighting",
-    ):
-        assert texts[key] in out
+    film = ("cube", "-o", "x.gif", "--turntable", "--frames", "2", *SMALL)
+    out = drawn(*film, "--ledger", "--lang", language)
+    for key in ("ledger", "stage.raster", "step.edge functions", "step.lighting"):
+        assert texts[f"drawing.{key}"] in out
     assert max(cell_len(line) for line in (listed + out).splitlines()) <= 100
 
 
