@@ -55,7 +55,7 @@ def _sphere(name: str, argument: str) -> Scene:
 def _teapot(name: str, argument: str) -> Scene:
     from whygpu.draw.shapes.teapot import MAX_LEVEL, teapot
 
-    mesh = teapot(_level(name, argument, 1, MAX_LEVEL)) if argument else teapot()
+    mesh = teapot(_level(name, argument, 0, MAX_LEVEL)) if argument else teapot()
     return replace(_one(mesh), view=View(20.0, 22.0))
 
 
