@@ -49,7 +49,8 @@ class Track:
 
     def _key(self, key: int) -> Floats:
         found = self.values[key, 1] if self.interpolation == "cubic" else self.values[key]
-        return found.astype(np.float64)
+        values: Floats = found.astype(np.float64)
+        return values
 
     def _spline(self, key: int, t: float, seconds: float) -> Floats:
         """A cubic Hermite curve whose slopes are given per second (appendix C)."""
@@ -85,7 +86,7 @@ class Animation:
 
 
 def slerp(a: Floats, b: Floats, t: float) -> Floats:
-    """From quaternion ``a`` to ``b`` along the shorter arc at an even speed (Shoemake, 1985); (4,), length 1."""
+    """From quaternion ``a`` to ``b`` along the shorter arc at an even speed (Shoemake, 1985); (4,)."""
     cosine = float(a @ b)
     if cosine < 0:  # b and -b are the same rotation; the nearer one
         b, cosine = -b, -cosine

@@ -75,7 +75,7 @@ def deformed(mesh: Mesh, deform: Deform, weights: Matrix | None, joints: Matrix 
 
 
 def face_normals(positions: Floats, triangles: NDArray[np.int32]) -> Floats:
-    """The unit normal of the triangle that each vertex belongs to, (V, 3); no two triangles share a vertex."""
+    """The unit normal of each vertex' triangle, (V, 3); no two triangles share a vertex."""
     corners = positions[triangles].astype(np.float64)  # (T, 3, 3)
     edges = corners[:, 1:] - corners[:, :1]
     largest = np.abs(edges).max(axis=(1, 2), keepdims=True)

@@ -152,7 +152,8 @@ class Rig:
         return self._pose(scene, moved, weights)
 
     def _pose(self, scene: Scene, moved: dict[int, dict[str, Vector]], weights: dict[int, Matrix]) -> Scene:
-        with scope("draw", "animate"):
+        # What overflows becomes infinite, and is refused where it is kept
+        with scope("draw", "animate"), np.errstate(over="ignore", invalid="ignore"):
             worlds = self._worlds(moved)
             nodes = tuple(self._placed(part, worlds, weights.get(part.node)) for part in self.parts)
         low, high = _extent(nodes)
@@ -178,7 +179,7 @@ class Rig:
         if part.skin is not None:  # joints place the vertices; the mesh's own node does not (section 3.7.3)
             backend = current()
             stacked = np.stack([worlds[joint] for joint in part.skin.joints])  # (joints, 4, 4)
-            joints = backend.to_numpy(
+            joints: Matrix | None = backend.to_numpy(
                 matmul(
                     backend.asarray(stacked, "float64"),
                     backend.asarray(part.skin.inverse_bind, "float64"),
@@ -196,14 +197,15 @@ def matrix_of(branch: Branch) -> Matrix:
         return branch.matrix
     x, y, z, w = branch.rotation
     a, b, c = branch.scale
+    i, j, k = branch.translation
     return np.array(
         [
-            [(1 - 2 * (y * y + z * z)) * a, 2 * (x * y - z * w) * b, 2 * (x * z + y * w) * c, 0.0],
-            [2 * (x * y + z * w) * a, (1 - 2 * (x * x + z * z)) * b, 2 * (y * z - x * w) * c, 0.0],
-            [2 * (x * z - y * w) * a, 2 * (y * z + x * w) * b, (1 - 2 * (x * x + y * y)) * c, 0.0],
+            [(1 - 2 * (y * y + z * z)) * a, 2 * (x * y - z * w) * b, 2 * (x * z + y * w) * c, i],
+            [2 * (x * y + z * w) * a, (1 - 2 * (x * x + z * z)) * b, 2 * (y * z - x * w) * c, j],
+            [2 * (x * z - y * w) * a, 2 * (y * z + x * w) * b, (1 - 2 * (x * x + y * y)) * c, k],
             [0.0, 0.0, 0.0, 1.0],
         ]
-    ) + np.pad(np.asarray(branch.translation)[:, None], ((0, 1), (3, 0)))
+    )
 
 
 def _extent(nodes: tuple[Node, ...]) -> tuple[Matrix, Matrix]:
@@ -247,4 +249,5 @@ def _light(light: Light, world: Matrix) -> Light:
 
 def _unit(vector: Matrix, otherwise: Vector) -> Matrix:
     length = float(np.linalg.norm(vector))
-    return vector / length if length > 0 else np.asarray(otherwise)
+    unit: Matrix = vector / length if length > 0 else np.asarray(otherwise, np.float64)
+    return unit

@@ -1,9 +1,9 @@
 """Tangents: which way a texture's u runs over a surface, for normal maps.
 
 The frame that normal maps are made for (M. Mikkelsen, "Simulation of Wrinkled Surfaces Revisited", 2008): a
-triangle's tangent is the direction in which u grows; at a vertex the triangles around it are averaged by angle
-and laid into the plane of the normal; vertices that agree in position, normal and texture coordinates count as
-one; triangles whose texture is mirrored never mix with those where it is not.
+triangle's tangent is the direction in which u grows; at a vertex the triangles around it are averaged by
+angle and laid into the plane of the normal; vertices that agree in position, normal and texture coordinates
+count as one; triangles whose texture is mirrored never mix with those where it is not.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _welded(mesh: Mesh, uv: NDArray[np.float32]) -> NDArray[np.int64]:
 def _gathered(groups: NDArray[np.int64], along: Floats, weights: Floats, count: int) -> tuple[Floats, Floats]:
     """Sums of the faces' tangents around each group (count, 3), and of their weights (count,)."""
     flat = groups.ravel()
-    total = np.bincount(flat, weights.ravel(), count)
+    total: Floats = np.bincount(flat, weights.ravel(), count).astype(np.float64)
     columns = [np.bincount(flat, (weights * along[:, None, axis]).ravel(), count) for axis in range(3)]
     return np.stack(columns, axis=1), total
 

@@ -65,7 +65,7 @@ class Source:
 
     def uri(self, uri: str, where: str) -> bytes:
         """What a glTF URI stands for: the bytes in a data URI, or those of a file beside this one."""
-        if not uri[:5].lower() == "data:":
+        if uri[:5].lower() != "data:":
             return self.beside(uri, where)
         head, comma, body = uri.partition(",")
         if not comma or not head.lower().endswith(";base64"):

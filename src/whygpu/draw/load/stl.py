@@ -42,7 +42,11 @@ def load_stl(path: Path) -> Scene:
     _finite(source, positions)
     try:
         mesh = Mesh(
-            positions, triangles, face_normals(positions, triangles), material=Material(), name=path.stem
+            positions,
+            triangles,
+            face_normals(positions, triangles),
+            material=Material(double_sided=True),
+            name=path.stem,
         )
     except UserError as error:
         raise source.fail("", str(error)) from error
@@ -68,7 +72,9 @@ def _is_binary(data: bytes) -> bool:
 def _binary(source: Source) -> Any:
     data = source.data
     if len(data) < HEADER:
-        raise source.fail("", f"it has {len(data)} bytes; an STL begins with 'solid' or has at least {HEADER}")
+        raise source.fail(
+            "", f"it has {len(data)} bytes; an STL begins with 'solid' or has at least {HEADER}"
+        )
     count = struct.unpack_from("<I", data, 80)[0]
     if HEADER + FACET * count > len(data):
         raise source.fail(

@@ -1,9 +1,9 @@
 """The Utah teapot (Martin Newell, 1975): 32 bicubic Bezier patches.
 
-Its body, rim, lid and bottom are surfaces of revolution, each a quarter turn a patch, so that only their profile
+Its body, rim, lid and bottom are surfaces of revolution, each patch a quarter turn, so that only their profile
 is listed; handle and spout are listed for y >= 0 and mirrored. Coordinates are Newell's, z up, as published in
-F. Crow, "The Origins of the Teapot", IEEE Computer Graphics and Applications 7(1), 1987; the bottom was added
-later by others.
+F. Crow, "The Origins of the Teapot", IEEE Computer Graphics and Applications 7(1), 1987; others added the
+bottom.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def patches() -> Floats:
 def _ring(radius: float, height: float) -> Floats:
     """Four control points of a quarter circle from +x to +y, (4, 3)."""
     inner = 0.45 if (radius, height) == (0.8, 3.15) else ROUND * radius  # the knob's is Newell's, not 0.448
-    return np.array([(radius, 0, height), (radius, inner, height), (inner, radius, height), (0, radius, height)])
+    return np.array(
+        [(radius, 0, height), (radius, inner, height), (inner, radius, height), (0, radius, height)]
+    )
 
 
 def _turned(patch: Floats, quarters: int) -> Floats:

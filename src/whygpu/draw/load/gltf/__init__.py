@@ -6,6 +6,7 @@ In the order in which data flows: ``document`` (the JSON as ``schema`` has it, a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from whygpu.draw.load.gltf.accessors import Accessors
@@ -33,6 +34,8 @@ def load_gltf(path: Path) -> Scene:
     accessors = Accessors(document)
     tree = Tree(document, accessors)
     parts = tree.parts(Primitives(document, accessors, Materials(document)))
+    if not parts:
+        raise document.fail("scenes", "the scene shows no mesh; there is nothing to draw")
     rig = Rig(
         tree.branches,
         parts,
@@ -44,8 +47,4 @@ def load_gltf(path: Path) -> Scene:
         scene = rig.rest(Scene((), name=path.stem))
     except UserError as error:
         raise document.fail("nodes", str(error)) from error
-    if not rig.moves:
-        from dataclasses import replace
-
-        scene = replace(scene, rig=None)
-    return scene
+    return scene if rig.moves else replace(scene, rig=None)

@@ -77,6 +77,10 @@ class Accessors:
             )
         return self.raw(index, where)
 
+    def put(self, index: int, values: Any) -> None:
+        """Give an accessor its elements, (count, width), when they come from elsewhere (Draco)."""
+        self._raw[index] = values
+
     def raw(self, index: int, where: str) -> Any:
         """An accessor's elements, (count, width), in their own type."""
         if index not in self._raw:
@@ -168,5 +172,6 @@ def _normalised(raw: Any) -> Floats:
     """Integers as fractions of their type's largest value (section 3.11): c / max, at least -1."""
     if np.issubdtype(raw.dtype, np.floating):
         return np.asarray(raw, np.float32)
-    values = (raw.astype(np.float64) / np.iinfo(raw.dtype).max).astype(np.float32)
-    return np.maximum(values, np.float32(-1.0), out=values)
+    values: Floats = (raw.astype(np.float64) / np.iinfo(raw.dtype).max).astype(np.float32)
+    np.maximum(values, np.float32(-1.0), out=values)
+    return values

@@ -109,7 +109,7 @@ class Document:
                 raise self.fail("", "a binary glTF; rename it to .glb")
             return data, None
         if data[:4] != MAGIC:
-            begins = f"it begins with {bytes(data[:8])!r}" if len(data) else "it is empty"
+            begins = f"it begins with {bytes(data[:8])!r}" if data else "it is empty"
             raise self.fail("", f"no binary glTF: {begins}; a .glb begins with {MAGIC!r}")
         if len(data) < 20:
             raise self.fail("", f"it ends after {len(data)} bytes; a .glb has at least 20")

@@ -96,11 +96,11 @@ class Primitives:
         if draco is not None:
             from whygpu.draw.load.gltf.draco import decompress
 
-            return decompress(self.document, given, draco, where)
+            decompress(self.document, self.accessors, given, draco, where)
         if "POSITION" not in given.attributes:
             raise self.document.fail(f"{where}.attributes", "it has no POSITION; nothing can be drawn")
         found: dict[str, Floats] = {}
-        count: int | None = None
+        count: int | None = None  # the first attribute, the positions, says how many
         for key, types in ATTRIBUTES.items():
             if key in given.attributes:
                 found[key] = self.accessors.floats(
@@ -112,7 +112,7 @@ class Primitives:
                 )
                 count = len(found[key])
         if given.indices is None:
-            return found, np.arange(count, dtype=np.int32)
+            return found, np.arange(len(found["POSITION"]), dtype=np.int32)
         indices = self.accessors.integers(given.indices, f"{where}.indices", ("SCALAR",))[:, 0]
         highest = int(indices.max())
         if highest >= len(found["POSITION"]):
@@ -160,11 +160,11 @@ class Primitives:
         if not joints:
             return None, None
         self.document.source.budget.take(256 * count * len(joints), f"{where}.attributes.JOINTS_0")
-        mixed = np.concatenate(weights, axis=1)
+        mixed: Floats = np.concatenate(weights, axis=1)
         if mixed.min() < 0:
             raise self.document.fail(f"{where}.attributes.WEIGHTS_0", "a weight is negative")
         total = mixed.sum(axis=1, keepdims=True)
-        mixed = mixed / np.where(total > 0, total, 1)
+        mixed = (mixed / np.where(total > 0, total, 1)).astype(np.float32)
         mixed[total[:, 0] == 0, 0] = 1  # no weight at all: the first joint carries the vertex
         moved = np.concatenate(joints, axis=1).astype(np.int64)
         return np.where(mixed > 0, moved, 0).astype(np.int32), mixed

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from whygpu.draw.deform import Deform
 from whygpu.draw.light import Light
 from whygpu.draw.load.gltf import schema
 from whygpu.draw.load.gltf.accessors import Accessors
 from whygpu.draw.load.gltf.document import Document
 from whygpu.draw.load.gltf.primitives import Primitives
+from whygpu.draw.mesh import Mesh
 from whygpu.draw.rig import Branch, Lens, Part, Skin
 from whygpu.engine import UserError
 
@@ -50,26 +51,32 @@ class Tree:
             where = f"nodes[{number}]"
             skin = None if node.skin is None else self._skin(node.skin, f"{where}.skin")
             for mesh, deform in primitives.of(node.mesh, f"{where}.mesh"):
-                weights = self._weights(node, mesh, deform, where)
                 if id(mesh) in seen:  # what drawing the same mesh once more takes
                     size = 64 * len(mesh.positions) + 16 * len(mesh.triangles)
                     self.document.source.budget.take(size, where)
                 seen.add(id(mesh))
-                used = skin if deform is not None and deform.joints is not None else None
-                if used is not None and int(deform.joints.max(initial=0)) >= len(used.joints):
-                    raise self.document.fail(
-                        f"{where}.mesh",
-                        f"JOINTS name joint {int(deform.joints.max())}; skins[{node.skin}]"
-                        f" has {len(used.joints)}, from 0 to {len(used.joints) - 1}",
-                    )
-                if used is None and not weights:
-                    deform = None
-                parts.append(Part(self.place[number], mesh, deform, used, weights))
+                parts.append(self._part(number, node, mesh, deform, skin))
         return tuple(parts)
+
+    def _part(
+        self, number: int, node: schema.Node, mesh: Mesh, deform: Deform | None, skin: Skin | None
+    ) -> Part:
+        where = f"nodes[{number}]"
+        weights = self._weights(node, deform, where)
+        joints = None if deform is None else deform.joints
+        if joints is None:
+            skin = None
+        if skin is not None and joints is not None and int(joints.max(initial=0)) >= len(skin.joints):
+            raise self.document.fail(
+                f"{where}.mesh",
+                f"JOINTS name joint {int(joints.max())}; skins[{node.skin}]"
+                f" has {len(skin.joints)}, from 0 to {len(skin.joints) - 1}",
+            )
+        return Part(self.place[number], mesh, deform if skin or weights else None, skin, weights)
 
     def lenses(self) -> tuple[Lens, ...]:
         """The cameras in the scene."""
-        found = []
+        found: list[Lens] = []
         for number in self._shown:
             node = self.document.model.nodes[number]
             if node.camera is not None:
@@ -150,7 +157,7 @@ class Tree:
         node = self.document.model.nodes[number]
         where = f"nodes[{number}]"
         above = self._parent[number]
-        parent = -1 if above < 0 else self.place_of(above)
+        parent = -1 if above < 0 else self.place[above]
         if node.matrix is not None and node.matrix != IDENTITY:
             matrix = np.array(node.matrix).reshape(4, 4).T  # stored by columns
             if not np.array_equal(matrix[3], (0, 0, 0, 1)):
@@ -166,10 +173,6 @@ class Tree:
             tuple(part / length for part in rotation),
             tuple(node.scale or (1.0, 1.0, 1.0)),
         )
-
-    def place_of(self, node: int) -> int:
-        """A node's place among ``branches``."""
-        return self.place[node]
 
     def _skin(self, index: int, where: str) -> Skin:
         given: schema.Skin = self.document.item("skins", index, where)
@@ -187,7 +190,7 @@ class Tree:
             self._skins[index] = Skin(tuple(self.place[joint] for joint in given.joints), inverse)
         return self._skins[index]
 
-    def _weights(self, node: schema.Node, mesh: Any, deform: Any, where: str) -> tuple[float, ...]:
+    def _weights(self, node: schema.Node, deform: Deform | None, where: str) -> tuple[float, ...]:
         """The morph targets' weights at rest: the node's, the mesh's, or zeros."""
         targets = 0 if deform is None else deform.targets
         if not targets:
