@@ -175,11 +175,11 @@ class Rig:
         world = worlds[part.node]
         if part.deform is None:
             return Node(part.mesh, world)
-        joints = None
+        joints: Matrix | None = None
         if part.skin is not None:  # joints place the vertices; the mesh's own node does not (section 3.7.3)
             backend = current()
             stacked = np.stack([worlds[joint] for joint in part.skin.joints])  # (joints, 4, 4)
-            joints: Matrix | None = backend.to_numpy(
+            joints = backend.to_numpy(
                 matmul(
                     backend.asarray(stacked, "float64"),
                     backend.asarray(part.skin.inverse_bind, "float64"),

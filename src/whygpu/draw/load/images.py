@@ -15,6 +15,7 @@ __all__ = ["MAX_PIXELS", "decode"]
 MAX_PIXELS = 1 << 26
 """8192 x 8192: 256 MiB as RGBA."""
 
+MAGIC = (b"\x89PNG", b"\xff\xd8", b"RIFF", b"BM")
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TGA")
 
 
@@ -66,6 +67,8 @@ def _reason(data: bytes, error: Exception) -> str:
     if not data:
         return "the image is empty; a PNG, JPEG or WebP file is needed"
     first = " ".join(str(error).split())[:80]
+    if "cannot identify" in first and data.startswith(MAGIC):
+        return "the image is broken (its header cannot be read)"
     if "cannot identify" in first:
         return f"the image begins with {data[:8]!r}; a PNG, JPEG or WebP file is needed"
     return f"the image is broken ({first})"

@@ -1,9 +1,9 @@
 """The Utah teapot (Martin Newell, 1975): 32 bicubic Bezier patches.
 
-Its body, rim, lid and bottom are surfaces of revolution, each patch a quarter turn, so that only their profile
-is listed; handle and spout are listed for y >= 0 and mirrored. Coordinates are Newell's, z up, as published in
-F. Crow, "The Origins of the Teapot", IEEE Computer Graphics and Applications 7(1), 1987; others added the
-bottom.
+Its body, rim, lid and bottom are surfaces of revolution, each patch a quarter turn, so that only their
+profile is listed; handle and spout are listed for y >= 0 and mirrored. Coordinates are Newell's, z up, as
+published in F. Crow, "The Origins of the Teapot", IEEE Computer Graphics and Applications 7(1), 1987; others
+added the bottom.
 """
 
 from __future__ import annotations
