@@ -27,7 +27,8 @@ class Corners:
 
     def __init__(self, source: Source, values: Floats, uv: Floats, normals: Floats) -> None:
         self.source = source
-        self.positions = values[:, :3].astype(np.float32)
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused by the mesh
+            self.positions = values[:, :3].astype(np.float32)
         self.colors = _colors(values)
         v = uv[:, 1] if uv.shape[1] > 1 else np.zeros(len(uv))
         self.uv = np.stack([uv[:, 0], 1 - np.nan_to_num(v)], axis=1)  # the file's v runs up, ours down
@@ -83,7 +84,8 @@ class Corners:
         if (given >= 0).all():
             return given, self.normals
         p = self.positions[corner[triangles, 0]].astype(np.float64)  # (T, 3, 3)
-        areas = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
+        with np.errstate(invalid="ignore"):
+            areas = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
         face = np.repeat(np.arange(len(counts)), counts)  # of each corner
         group = smooth[face]
         # Corners share a normal with their own face, or with all corners at their vertex in their group
