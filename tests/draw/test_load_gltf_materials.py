@@ -248,7 +248,10 @@ def test_smooth_tangents_cross_a_seam_in_the_vertices():
         (lambda j: j["textures"][0].update(sampler=4), r"textures\[0\].sampler"),
         (lambda j: j["textures"][0].pop("source"), r"textures\[0\]: it has no source"),
         (lambda j: j["images"][0].pop("bufferView"), r"images\[0\]: it has neither"),
-        (lambda j: j["images"].__setitem__(0, {"uri": "no.png"}), r"images\[0\].uri: 'no.png': there is no such"),
+        (
+            lambda j: j["images"].__setitem__(0, {"uri": "no.png"}),
+            r"images\[0\].uri: 'no.png': there is no such",
+        ),
         (lambda j: j["bufferViews"][-1].update(byteLength=40), r"images\[0\]: the image is broken"),
         (lambda j: j["images"][0].update(bufferView=0), r"images\[0\]: the image begins with"),
         (lambda j: j["materials"][0].update(alphaMode="GLASS"), r"materials\[0\].alphaMode: .*'GLASS'"),

@@ -68,7 +68,7 @@ LIES = [
     (lambda j: j["bufferViews"][0].update(byteStride=8), r"bufferViews\[0\].byteStride: 8; an element of .* 12 bytes"),
     (lambda j: j["bufferViews"][0].update(byteLength=2**31 - 1), r"bufferViews\[0\]: it ends at byte"),
     (lambda j: j["bufferViews"][0].update(byteOffset=8), r"bufferViews\[0\]: it ends at byte 44 of a buffer of 36"),
-    (lambda j: j["accessors"][0].pop("bufferView") and None or j["accessors"][0].update(count=2**31 - 1),
+    (lambda j: (j["accessors"][0].pop("bufferView") and None) or j["accessors"][0].update(count=2**31 - 1),
      r"accessors\[0\]: 25,769,803,764 more bytes would take over 64 times"),
     # nodes
     (lambda j: j["nodes"][0].update(children=[0]), r"nodes\[0\].children: the node is its own ancestor"),
@@ -110,7 +110,9 @@ def test_numbers_that_are_none_are_refused(tmp_path):
         points = TRIANGLE.copy()
         points[1, 2] = bad
         writer.data[:] = points.tobytes()
-        refuse(writer.glb(tmp_path / "a.glb"), r"accessors\[0\]: element 1 \(meshes\[0\].*POSITION\) is .*finite")
+        refuse(
+            writer.glb(tmp_path / "a.glb"), r"accessors\[0\]: element 1 \(meshes\[0\].*POSITION\) is .*finite"
+        )
     writer = triangle()
     writer.json["nodes"][0]["translation"] = [float("nan"), 0, 0]
     refuse(writer.gltf(tmp_path / "a.gltf"), "its JSON cannot be read")
@@ -138,7 +140,12 @@ def test_attributes_of_different_lengths(tmp_path):
 
 @pytest.mark.parametrize(
     ("places", "count", "word"),
-    [([2, 1], 2, "must grow"), ([1, 1], 2, "must grow"), ([1, 3], 2, "below 3"), ([0, 1, 2, 3], 4, "sparse.count")],
+    [
+        ([2, 1], 2, "must grow"),
+        ([1, 1], 2, "must grow"),
+        ([1, 3], 2, "below 3"),
+        ([0, 1, 2, 3], 4, "sparse.count"),
+    ],
 )
 def test_sparse_accessors_that_lie(tmp_path, places, count, word):
     writer = triangle()
@@ -271,7 +278,9 @@ def instances(count):
     writer = Writer()
     rng = np.random.default_rng(5)
     positions = rng.random((90_000, 3), np.float32)
-    writer.mesh({"attributes": {"POSITION": writer.accessor(positions), "NORMAL": writer.accessor(positions)}})
+    writer.mesh(
+        {"attributes": {"POSITION": writer.accessor(positions), "NORMAL": writer.accessor(positions)}}
+    )
     writer.scene(*({"mesh": 0} for _ in range(count)))
     return writer
 

@@ -111,7 +111,9 @@ Pm 1
     assert (mapped.material.roughness, mapped.material.metallic) == (0.25, 1)
     # v up (0.5, 0.25) is sampled at (0.5 * 2 + 0.25, 0.25 * 3 + 0.5) with v up, 1 - that with v down
     assert np.allclose(np.array([0.5, 1 - 0.25, 1]) @ texture.transform.T, [1.25, 1 - 1.25])
-    assert np.array_equal(lines.positions[lines.lines][:, :, :2], [[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[0, 1], [0, 0]]])
+    assert np.array_equal(
+        lines.positions[lines.lines][:, :, :2], [[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[0, 1], [0, 0]]]
+    )
     assert len(points.points) == 2 and lines.material.unlit
 
 
@@ -200,7 +202,12 @@ element face 2
 property list uchar int vertex_indices
 end_header
 """
-ROWS = [(0, 0, 0, 255, 0, 51, 0, 0), (1, 0, 0, 0, 0, 0, 1, 0), (1, 1, 0, 1, 2, 3, 1, 1), (0, 1, 0, 9, 9, 9, 0, 1)]
+ROWS = [
+    (0, 0, 0, 255, 0, 51, 0, 0),
+    (1, 0, 0, 0, 0, 0, 1, 0),
+    (1, 1, 0, 1, 2, 3, 1, 1),
+    (0, 1, 0, 9, 9, 9, 0, 1),
+]
 FACES = [(0, 1, 2, 3), (0, 1, 2)]
 
 
@@ -279,7 +286,8 @@ def test_ply_that_lies_is_refused(tmp_path, format, case):
 
 
 @pytest.mark.parametrize(
-    ("faces", "word"), [([(0, 1, 4)], "names vertex 4"), ([(0, 1, -1)], "vertex -1"), ([(0, 1)], "at least 3")]
+    ("faces", "word"),
+    [([(0, 1, 4)], "names vertex 4"), ([(0, 1, -1)], "vertex -1"), ([(0, 1)], "at least 3")],
 )
 @pytest.mark.parametrize("format", ["ascii", "binary_big_endian"])
 def test_ply_faces_that_lie_are_refused(tmp_path, faces, word, format):
@@ -354,7 +362,9 @@ def test_teapot_by_known_facts():
     # body's and the handle's
     points = np.round(control.reshape(-1, 3), 6) + 0.0
     assert len(np.unique(points, axis=0)) == 17 * 12 + 3 + 2 * 7 * 6 - 1
-    assert np.allclose(control.min((0, 1, 2)), [-3, -2, 0]) and np.allclose(control.max((0, 1, 2)), [3.525, 2, 3.15])
+    assert np.allclose(control.min((0, 1, 2)), [-3, -2, 0]) and np.allclose(
+        control.max((0, 1, 2)), [3.525, 2, 3.15]
+    )
     assert len(teapot(0).triangles) == 64
     for level in (3, 4):
         mesh = teapot(level)

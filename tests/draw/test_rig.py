@@ -160,7 +160,9 @@ def skinned(extra_weights=False):
 @pytest.mark.parametrize("second_set", [False, True])
 def test_skinning(tmp_path, second_set):
     # Joint 1 turns by 90 degrees about z: a point p goes to (0, 1) + turned (p - (0, 1))
-    writer = animated("rotation", [0, 1], [[0, 0, 0, 1], [0, 0, HALF, HALF]], writer=skinned(second_set), node=2)
+    writer = animated(
+        "rotation", [0, 1], [[0, 0, 0, 1], [0, 0, HALF, HALF]], writer=skinned(second_set), node=2
+    )
     scene = load(writer, tmp_path)
     assert np.allclose(scene.nodes[0].mesh.positions, SQUARE, atol=1e-6)  # the bind pose
     assert np.array_equal(scene.nodes[0].transform, np.eye(4))
