@@ -136,8 +136,9 @@ PLAIN = {
     "binary.stl": BINARY_STL,
 }
 
-WORDS = [b"", b"\0", b"\xff" * 4, b"\x00\x00\x00\x80", b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f", b"4294967295",
-         b"-1", b"nan", b"1e999", b"\n", b" ", b"/", b"#", b"0", b"99999999999999999999"]  # fmt: skip
+WORDS = [b"", b"\0", b"\xff" * 4, b"\x00\x00\x00\x80", b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f",
+         b"4294967295", b"-1", b"nan", b"1e999", b"\n", b" ", b"/", b"#", b"0",
+         b"99999999999999999999"]  # fmt: skip
 changes = st.lists(
     st.tuples(st.floats(0, 1), st.sampled_from(["put", "insert", "cut", "double"]),
               st.one_of(st.sampled_from(WORDS), st.binary(max_size=6)), st.integers(1, 40)),

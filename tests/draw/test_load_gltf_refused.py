@@ -28,15 +28,18 @@ LIES = [
     (lambda j: j["asset"].update(version="1.0"), r"asset.version: this is glTF 1"),
     (lambda j: j["asset"].update(version="3.0"), r"asset.version: glTF '3.0'"),
     (lambda j: j["asset"].update(minVersion="2.7"), r"asset.version: glTF '2.0' \(at least '2.7'\)"),
-    (lambda j: j.update(extensionsRequired=["KHR_wonder"]), r"extensionsRequired\[0\]: the file needs 'KHR_wonder'"),
+    (lambda j: j.update(extensionsRequired=["KHR_wonder"]),
+     r"extensionsRequired\[0\]: the file needs 'KHR_wonder'"),
     (lambda j: j.update(extensionsRequired=["EXT_meshopt_compression"]), r"gltfpack without -c"),
     # the schema
     (lambda j: j.update(nodes={"a": 1}), r"nodes: input should be a valid list, it is \{'a': 1\}"),
     (lambda j: j.update(materials={"a": 1}), r"materials: input should be a valid list"),
     (lambda j: j["meshes"][0].update(primitives=[]), r"meshes\[0\].primitives: list should have at least 1"),
-    (lambda j: j["meshes"][0]["primitives"][0].pop("attributes"), r"primitives\[0\].attributes: this property"),
+    (lambda j: j["meshes"][0]["primitives"][0].pop("attributes"),
+     r"primitives\[0\].attributes: this property"),
     (lambda j: j["meshes"][0]["primitives"][0].update(mode=7), r"primitives\[0\].mode"),
-    (lambda j: j["nodes"][0].update(mesh="0"), r"nodes\[0\].mesh: input should be a valid integer, it is '0'"),
+    (lambda j: j["nodes"][0].update(mesh="0"),
+     r"nodes\[0\].mesh: input should be a valid integer, it is '0'"),
     (lambda j: j["nodes"][0].update(mesh=True), r"nodes\[0\].mesh"),
     (lambda j: j["nodes"][0].update(mesh=-1), r"nodes\[0\].mesh"),
     (lambda j: j["nodes"][0].update(matrix=[1, 2]), r"nodes\[0\].matrix"),
@@ -47,14 +50,17 @@ LIES = [
     (lambda j: j["bufferViews"][0].update(byteStride=7), r"bufferViews\[0\].byteStride"),
     (lambda j: j["bufferViews"][0].update(byteOffset=-4), r"bufferViews\[0\].byteOffset"),
     # what names what
-    (lambda j: j["nodes"][0].update(mesh=5), r"nodes\[0\].mesh: there is no meshes\[5\]; there are 1, from 0 to 0"),
+    (lambda j: j["nodes"][0].update(mesh=5),
+     r"nodes\[0\].mesh: there is no meshes\[5\]; there are 1, from 0 to 0"),
     (lambda j: j.update(scene=3), r"scene: there is no scenes\[3\]"),
     (lambda j: j["scenes"][0].update(nodes=[8]), r"scenes\[0\].nodes\[0\]: there is no nodes\[8\]"),
     (lambda j: j["nodes"][0].update(children=[4]), r"nodes\[0\].children\[0\]: there is no nodes\[4\]"),
     (lambda j: j["nodes"][0].update(camera=0), r"nodes\[0\].camera: there is no cameras\[0\]; .*none at all"),
     (lambda j: j["meshes"][0]["primitives"][0].update(material=0), r"primitives\[0\].material: there is no"),
-    (lambda j: j["meshes"][0]["primitives"][0].update(indices=9), r"primitives\[0\].indices: there is no accessors"),
-    (lambda j: j["meshes"][0]["primitives"][0].update(indices=0), r"indices: accessors\[0\] is VEC3; it must be SCALAR"),
+    (lambda j: j["meshes"][0]["primitives"][0].update(indices=9),
+     r"primitives\[0\].indices: there is no accessors"),
+    (lambda j: j["meshes"][0]["primitives"][0].update(indices=0),
+     r"indices: accessors\[0\] is VEC3; it must be SCALAR"),
     (lambda j: j["meshes"][0]["primitives"][0]["attributes"].pop("POSITION"), r"it has no POSITION"),
     (lambda j: j["accessors"][0].update(bufferView=7), r"accessors\[0\].bufferView: there is no"),
     (lambda j: j["bufferViews"][0].update(buffer=7), r"bufferViews\[0\].buffer: there is no"),
@@ -65,9 +71,11 @@ LIES = [
     (lambda j: j["accessors"][0].update(byteOffset=4), r"accessors\[0\]: 3 elements end at byte 40"),
     (lambda j: j["accessors"][0].update(byteOffset=2**31 - 1), r"accessors\[0\]"),
     (lambda j: j["bufferViews"][0].update(byteStride=252), r"accessors\[0\]: 3 elements end at byte 516"),
-    (lambda j: j["bufferViews"][0].update(byteStride=8), r"bufferViews\[0\].byteStride: 8; an element of .* 12 bytes"),
+    (lambda j: j["bufferViews"][0].update(byteStride=8),
+     r"bufferViews\[0\].byteStride: 8; an element of .* 12 bytes"),
     (lambda j: j["bufferViews"][0].update(byteLength=2**31 - 1), r"bufferViews\[0\]: it ends at byte"),
-    (lambda j: j["bufferViews"][0].update(byteOffset=8), r"bufferViews\[0\]: it ends at byte 44 of a buffer of 36"),
+    (lambda j: j["bufferViews"][0].update(byteOffset=8),
+     r"bufferViews\[0\]: it ends at byte 44 of a buffer of 36"),
     (lambda j: (j["accessors"][0].pop("bufferView") and None) or j["accessors"][0].update(count=2**31 - 1),
      r"accessors\[0\]: 25,769,803,764 more bytes would take over 64 times"),
     # nodes
@@ -88,7 +96,8 @@ LIES = [
      r"cameras\[0\].perspective.yfov"),
     (lambda j: j.update(cameras=[{"type": "perspective", "perspective": {"yfov": 1, "znear": 2, "zfar": 1}}])
      or j["nodes"][0].update(camera=0), r"cameras\[0\].perspective.zfar"),
-    (lambda j: j["nodes"][0].update(extensions={"KHR_lights_punctual": {"light": 2}}), r"there is no light 2"),
+    (lambda j: j["nodes"][0].update(extensions={"KHR_lights_punctual": {"light": 2}}),
+     r"there is no light 2"),
     (lambda j: j.update(extensions={"KHR_lights_punctual": {"lights": [{"type": "spot", "spot": {
         "innerConeAngle": 1, "outerConeAngle": 0.5}}]}})
      or j["nodes"][0].update(extensions={"KHR_lights_punctual": {"light": 0}}),
@@ -129,8 +138,8 @@ def test_indices_out_of_range(tmp_path):
     for bad in (4, 65535):
         writer = square()
         writer.data[-12:] = np.array([0, 1, 2, 0, bad, 3], "u2").tobytes()
-        refuse(writer.glb(tmp_path / "a.glb"),
-               rf"meshes\[0\].primitives\[0\].indices: element 4 names vertex {bad:,}; there are 4")  # fmt: skip
+        word = rf"meshes\[0\].primitives\[0\].indices: element 4 names vertex {bad:,}; there are 4"
+        refuse(writer.glb(tmp_path / "a.glb"), word)
 
 
 def test_attributes_of_different_lengths(tmp_path):

@@ -249,7 +249,8 @@ def test_ply_normals_strips_edges_points_and_textures(tmp_path):
     assert edges.lines.tolist() == [[2, 0]]
     strips = one(write(tmp_path, "s.ply",
                        f"{head}{vertex.replace('3', '4')}element tristrips 1\n"
-                       f"property list int int vertex_indices\nend_header\n{rows}1 1 0\n8 0 1 2 3 -1 2 1 0\n"))  # fmt: skip
+                       "property list int int vertex_indices\nend_header\n"
+                       f"{rows}1 1 0\n8 0 1 2 3 -1 2 1 0\n"))  # fmt: skip
     assert strips.triangles.tolist() == [[0, 1, 2], [1, 3, 2], [2, 1, 0]]
     Image.new("RGB", (2, 2), (1, 2, 3)).save(tmp_path / "a b.png")
     normals = "property float nx\nproperty float ny\nproperty float nz\nproperty float u\nproperty float v\n"
@@ -414,7 +415,7 @@ def test_the_front_door(tmp_path, monkeypatch):
         with pytest.raises(UserError, match="no ordinary file"):
             draw.load(tmp_path / f"folder{suffix}")
     write(tmp_path, "a.txt", "words")
-    with pytest.raises(UserError, match="a .txt file cannot be drawn; read are .glb"):
+    with pytest.raises(UserError, match=r"a .txt file cannot be drawn; read are .glb"):
         draw.load(tmp_path / "a.txt")
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "cube", "not this one")

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-__all__ = ["Accessor", "Buffer", "Gltf", "Material", "Primitive", "TextureInfo"]
-
 
 def _whole(value: Any) -> Any:
     """JSON has one kind of number: 3.0 is the integer 3."""
@@ -18,7 +16,7 @@ def _whole(value: Any) -> Any:
 
 
 def _few(value: Any) -> Any:
-    """An object of so many names that all their errors would fill the memory is none of glTF's."""
+    """All the errors of an object of a million names would fill the memory."""
     if isinstance(value, dict) and len(value) > 256:
         raise ValueError(f"{len(value):,} attributes; at most 256 are read")
     return value
