@@ -2,8 +2,8 @@
 
 In the order in which data flows: ``scene`` with its ``mesh``, ``material`` and ``light`` (what there is),
 ``load`` and ``shapes`` (where it comes from), ``rig`` with ``animation`` and ``deform`` (how it moves),
-``geometry`` (one set of buffers), ``camera`` and ``uniforms`` (the matrices), then the stages, in ``portable`` and in ``fast`` alike: ``transform``, ``clip``, ``raster``,
-``shade``; ``pipeline`` runs them.
+``geometry`` (one set of buffers), ``camera`` and ``uniforms`` (the matrices), then the stages, in
+``portable`` and in ``fast`` alike: ``transform``, ``clip``, ``raster``, ``shade``; ``pipeline`` runs them.
 """
 
 from whygpu.draw.camera import framing, orbit
