@@ -68,16 +68,16 @@ def read(model: Any, sentence: str) -> Reading:
         raise UserError(f"sentence: {len(ids)} tokens; 2 to {MOST_TOKENS} can be shown")
     if a.experts or len({(b.heads, b.kv_heads, b.window) for b in a.blocks}) > 1 or len(ids) == a.head_dim:
         raise UserError(f"{a.name}: its layers differ or have experts; the exhibits show plain transformers")
-    observer = _Observer(model.backend, a)
+    # one thread: shapes are small, and threads that wait for each other would be timed with them
+    observer = _Observer(engine.backend("cpu", threads=1), a)
     with engine.using(observer) as backend:  # the second pass is warm
         tokens = backend.asarray([ids], dtype="int64")  # (1, T)
-        for again in range(2):
+        for _ in range(2):
             for kept in (observer.attention, observer.hidden, observer.entering):
                 kept.clear()
             cache = think.Cache(a, len(ids))
             with engine.ledger() as ledger, engine.scope("think", "prefill"):
                 think.forward(model, tokens, cache, logits="last")
-            del again
     weights = np.stack(observer.attention)  # (layers, kv_heads, group * T, T)
     attention = weights.reshape(a.layers, a.heads, len(ids), len(ids))
     entering = np.stack(observer.entering)
