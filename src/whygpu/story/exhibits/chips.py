@@ -116,6 +116,8 @@ def _cores(sheet: Sheet, x: float, name: str, cores: float, place: int, grow: fl
             fill = color if i < shown else mix("line", "panel", 0.6)
             side = cell - 2 * gap
             sheet.rect(x + column * cell + gap, y + row * cell + gap, side, side, fill=fill, radius=cell / 10)
+    if cell < 2.2:
+        sheet.text(x, y + BOX + 42, sheet.say("blocks", count=16), 12, "soft")
     sheet.text(x, y + BOX + 24, written.count(shown), 22, color, weight="bold")
     sheet.text(x + sheet.measure(written.count(shown), 22, "bold") + 8, y + BOX + 24, sheet.say("cores"), 14, "soft")
 
@@ -148,7 +150,7 @@ def _areas(sheet: Sheet, data: Any) -> None:
     """Bandwidth and arithmetic of both as bars under the cores, each to one scale."""
     for k, key in enumerate(("bandwidth", "fp32")):
         row = data["rows"][key]
-        y = 372 + 66 * k
+        y = 386 + 62 * k
         sheet.text(36, y, sheet.say(f"row.{key}"), 13.5, "soft")
         best = max(cell["value"] for cell in (row["a"], row["b"]) if cell) if row["a"] or row["b"] else 1
         for place, cell in enumerate((row["a"], row["b"])):
@@ -165,7 +167,7 @@ def _write(key: str, cell: dict[str, Any] | None) -> str:
         return written.count(value)
     if key == "memory":
         return f"{value / 2**30:,.0f} GiB"
-    return written.si(value, cell["unit"])
+    return written.si(value, cell["unit"].removesuffix("/W"))
 
 
 EXHIBIT = Exhibit("chips", numbers, picture, STEPS, 130, poster=0.6)

@@ -113,7 +113,7 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
     rows = data["ecosystems"]
     lit = int(phase * len(rows)) % len(rows)
     sheet.head(found=int(found.figures["found"].value), looked=int(found.figures["looked"].value))
-    left, top, first, wide, tall = 36.0, 122.0, 96.0, 198.0, 53.5
+    left, top, first, wide, tall = 36.0, 120.0, 84.0, 203.0, 54.5
     for k, layer in enumerate(data["layers"]):
         x = left + first + k * wide
         sheet.text(x + 6, 106, sheet.say(f"layer.{layer}"), 14, "soft", weight="bold")
@@ -133,19 +133,21 @@ def _cell(sheet: Sheet, cell: dict[str, Any], x: float, y: float, w: float, h: f
     stroke = "think" if on and here else mix("rest", "paper", 0.8) if on else ""
     sheet.rect(x, y, w, h, fill=fill, stroke=stroke, width=1.4, radius=6, tip=tip)
     sheet.circle(x + 13, y + 15, 4.2, fill="think" if here else "", stroke="think" if here else "rest", width=1.4)
-    sheet.text(x + 24, y + 20, _short(sheet, cell["label"], w - 30, 13.5), 13.5, "ink" if here else "soft",
-               weight="bold" if here else "regular")  # fmt: skip
+    _fit(sheet, x + 24, y + 20, cell["label"], w - 30, 13.5, "ink" if here else "soft", here)
     detail = ", ".join(cell["found"]) if here else sheet.say("not_here")
-    sheet.text(x + 24, y + 38, _short(sheet, detail, w - 30, 12), 12, "soft")
+    _fit(sheet, x + 24, y + 38, detail, w - 30, 12, "soft", False)
 
 
-def _short(sheet: Sheet, text: str, wide: float, size: float) -> str:
-    """Cut at the end where it is too long."""
-    if sheet.measure(text, size, "bold") <= wide:
-        return text
-    while text and sheet.measure(f"{text}…", size, "bold") > wide:
-        text = text[:-1]
-    return f"{text.rstrip(' ,(')}…"
+def _fit(sheet: Sheet, x: float, y: float, text: str, wide: float, size: float, color: str, bold: bool) -> None:
+    """Smaller where it is too long, and cut at the end where that does not suffice."""
+    weight = "bold" if bold else "regular"
+    while sheet.measure(text, size, weight) > wide and size > 11:
+        size -= 0.5
+    if sheet.measure(text, size, weight) > wide:
+        while text and sheet.measure(f"{text}..", size, weight) > wide:
+            text = text[:-1]
+        text = f"{text.rstrip(' ,(')}.."
+    sheet.text(x, y, text, size, color, weight=weight)
 
 
 EXHIBIT = Exhibit("stack", numbers, picture, 7 * STILL, 180, poster=0.9)

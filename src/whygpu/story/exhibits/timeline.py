@@ -99,12 +99,9 @@ def _events(sheet: Sheet, events: list[dict[str, Any]], years: Scale, now: int) 
         color = "think" if on else "rest"
         title, detail = sheet.say(f"event.{event['key']}"), sheet.say(f"detail.{event['key']}")
         tip = f"{title}: {event['source']}"
-        wide = max(sheet.measure(title, 14, "bold"), sheet.measure(detail, 12))
-        right = x + wide + 8 > 930 or event["key"] in ("transformer", "tensor", "gpt3", "trillion", "chatgpt")
+        right = event["key"] != "cuda"
         sheet.line([(x, y - 8), (x, axis)], mix(color, "paper", 0.45), 1.2)
         anchor, at = ("r", x - 7) if right else ("l", x + 7)
-        if event["key"] in ("tensor",):
-            anchor, at = "l", x - 150
         sheet.text(at, y, title, 14, color if on else "soft", weight="bold", anchor=anchor, tip=tip)
         sheet.text(at, y + 14, detail, 12, "soft", anchor=anchor)
         sheet.circle(x, axis, 5, fill=color, stroke="paper", width=1.5, tip=tip)
@@ -130,7 +127,7 @@ def _chips(sheet: Sheet, chips: list[dict[str, Any]], years: Scale, lit: int, bl
         sheet.text(x, base + 17, chip["short"], 13, ink, weight=weight, anchor="m", tip=tip)
         if on:
             sheet.fade(blend)
-            sheet.text(x, base - tall - 8, written.si(chip["flops"], "FLOP/s"), 13.5, "draw", weight="bold",
+            sheet.text(x, base - max(tall, thin) - 8, written.si(chip["flops"], "FLOP/s"), 13.5, "draw", weight="bold",
                        anchor="m")  # fmt: skip
             sheet.fade(1.0)
     sheet.line([(60, base), (900, base)], "line", 1.5)
@@ -161,7 +158,9 @@ def _long(sheet: Sheet, seconds: float) -> str:
     days = seconds / 86400
     if days >= 2:
         return sheet.say("days", count=written.significant(days))
-    return sheet.say("hours", count=written.significant(seconds / 3600))
+    if seconds >= 7200:
+        return sheet.say("hours", count=written.significant(seconds / 3600))
+    return sheet.say("minutes", count=written.significant(seconds / 60))
 
 
 EXHIBIT = Exhibit("timeline", numbers, picture, 7 * STILL, 180, drag="slide", poster=0.99)
