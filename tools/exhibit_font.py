@@ -86,7 +86,9 @@ def build(source: Path, weight: str, text: str) -> TTFont:
 
 def main() -> None:
     """Write both weights into the package."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source", type=Path)
     source = parser.parse_args().source
     text = characters()

@@ -31,7 +31,9 @@ def numbers(job: Job) -> Numbers:
         {
             "tokens": derived(len(tokens), "", "of the sentence"),
             "heads": derived(a.layers * a.heads, "", f"{a.layers} layers x {a.heads} heads"),
-            "seen": derived(len(tokens) * (len(tokens) + 1) // 2, "", "pairs that the causal mask lets through"),
+            "seen": derived(
+                len(tokens) * (len(tokens) + 1) // 2, "", "pairs that the causal mask lets through"
+            ),
             "spread": derived(float(2 ** entropy[-1]), "", "2^entropy of the last row: words looked at"),
         },
         {

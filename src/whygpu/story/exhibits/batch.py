@@ -17,7 +17,8 @@ __all__ = ["BATCHES", "CHIP", "EXHIBIT"]
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 CHIP = "GeForce RTX 4090"
 FLOAT, HALF = 4, 2
-STILL = 7
+PATIENCE, LONG = 12.0, 0.7
+"""Seconds after which no larger batch is timed (a busy machine), and no batch once more."""
 
 
 def numbers(job: Job) -> Numbers:
@@ -26,12 +27,15 @@ def numbers(job: Job) -> Numbers:
     peak = chip.peak(arithmetic_dtype(chip)).value
     a = job.model.architecture
     machine = job.roofline.as_machine()
-    rows = []
+    rows: list[dict[str, Any]] = []
+    began = perf_counter()
     for place, batch in enumerate(BATCHES):
         job.progress("exhibit.progress.batch", place / len(BATCHES), batch=batch)
-        seconds = _step(job.model, batch)
+        seconds = _step(job.model, batch) if perf_counter() - began < PATIENCE else None
         flop = sum(product.flop for product in models.matmuls(a, tokens=1, batch=batch))
-        read = models.bytes_per_token(a, past=1, bits_per_weight=8 * FLOAT, bytes_per_value=FLOAT, batch=batch)
+        read = models.bytes_per_token(
+            a, past=1, bits_per_weight=8 * FLOAT, bytes_per_value=FLOAT, batch=batch
+        )
         there = models.bytes_per_token(a, past=1, bits_per_weight=8 * HALF, bytes_per_value=HALF, batch=batch)
         bound = max(flop / peak, there / chip.bandwidth.value)
         rows.append(
@@ -40,19 +44,22 @@ def numbers(job: Job) -> Numbers:
                 "flop": flop,
                 "seconds": seconds,
                 "flop_per_byte": flop / read,
-                "tokens_per_second": batch / seconds,
+                "tokens_per_second": None if seconds is None else batch / seconds,
                 "chip_flop_per_byte": flop / there,
                 "chip_tokens_per_second": batch / bound,
                 "chip_flops": flop / bound,
             }
         )
-    first, last = rows[0], rows[-1]
+    timed = [row for row in rows if row["seconds"] is not None]
+    first, last, end = rows[0], timed[-1], rows[-1]
     return Numbers(
         {
-            "one": measured(first["tokens_per_second"], "tokens/s", "portable path, float32 weights, one sequence"),
-            "many": measured(last["tokens_per_second"], "tokens/s", f"the same, {BATCHES[-1]} sequences"),
+            "one": measured(
+                first["tokens_per_second"], "tokens/s", "portable path, float32 weights, one sequence"
+            ),
+            "many": measured(last["tokens_per_second"], "tokens/s", f"the same, {last['batch']} sequences"),
             "gain": measured(last["tokens_per_second"] / first["tokens_per_second"], "x", "of both"),
-            "chip_many": derived(last["chip_tokens_per_second"], "tokens/s", f"roofline bound on {chip.name}"),
+            "chip_many": derived(end["chip_tokens_per_second"], "tokens/s", f"roofline bound on {chip.name}"),
         },
         {
             "model": a.name,
@@ -74,7 +81,7 @@ def _step(model: Any, batch: int) -> float:
     times: list[float] = []
     with engine.using(model.backend) as backend:
         tokens = backend.asarray([[1 + i % 997] for i in range(batch)], dtype="int64")  # (B, 1)
-        for _ in range(3 if batch <= 32 else 2):
+        while len(times) < (3 if batch <= 16 else 2) and sum(times) < LONG:
             cache = think.Cache(model.architecture, 1, batch)
             started = perf_counter()
             think.forward(model, tokens, cache)
@@ -104,15 +111,19 @@ def _roofs(sheet: Sheet, data: Any, low: int, between: float) -> None:
         plane.roof(sheet, data[f"{who}_peak"], data[f"{who}_bandwidth"], mix(color, "paper", 0.75), 2.5)
         key = "flop_per_byte" if who == "here" else "chip_flop_per_byte"
         path = [
-            (row[key], row["flop"] / row["seconds"] if who == "here" else row["chip_flops"]) for row in rows
+            (row[key], row["flop"] / row["seconds"] if who == "here" else row["chip_flops"])
+            for row in rows
+            if who == "chip" or row["seconds"] is not None
         ]
         for intensity, flops in path:
             plane.point(sheet, intensity, flops, mix(color, "paper", 0.35), 3.5)
-        (xa, ya), (xb, yb) = path[low], path[low + 1]
+        (xa, ya), (xb, yb) = (path[min(place, len(path) - 1)] for place in (low, low + 1))
         at = (xa ** (1 - between) * xb**between, ya ** (1 - between) * yb**between)
         plane.point(sheet, *at, color, 9)
         name = sheet.say("here") if who == "here" else data["chip"].removeprefix("GeForce ")
-        sheet.text(plane.x.end - 6, plane.y(data[f"{who}_peak"]) - 8, name, 13.5, color, weight="bold", anchor="r")
+        sheet.text(
+            plane.x.end - 6, plane.y(data[f"{who}_peak"]) + 24, name, 13.5, color, weight="bold", anchor="r"
+        )
     sheet.text(plane.x.start + 12, plane.y.end + 22, sheet.say("memory"), 13, "soft")
     sheet.text(plane.x.end - 8, plane.y.start - 10, sheet.say("arithmetic"), 13, "soft", anchor="r")
 
@@ -134,7 +145,7 @@ def _rates(sheet: Sheet, data: Any, lit: int) -> None:
         cells = (
             (str(row["batch"]), "ink"),
             (written.significant(row["flop_per_byte"]), "soft"),
-            (written.significant(row["tokens_per_second"]), "draw"),
+            (_rate(row["tokens_per_second"]), "draw"),
             (written.si(row["chip_tokens_per_second"], "").strip(), "think"),
         )
         for x, (text, color) in zip(xs, cells, strict=True):
@@ -143,4 +154,8 @@ def _rates(sheet: Sheet, data: Any, lit: int) -> None:
     sheet.paragraph(left, y, sheet.say("invented" if data["invented"] else "note"), 404, 13.5)
 
 
-EXHIBIT = Exhibit("batch", numbers, picture, (2 * 9 - 2) * 4, 140, poster=0.25)
+def _rate(value: float | None) -> str:
+    return "–" if value is None else written.significant(value)
+
+
+EXHIBIT = Exhibit("batch", numbers, picture, (2 * len(BATCHES) - 2) * 4, 140, poster=0.25)

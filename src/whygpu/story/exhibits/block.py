@@ -38,7 +38,9 @@ def numbers(job: Job) -> Numbers:
         {
             "products": derived(len(products), "", "matrix multiplies of one block"),
             "flop": derived(flop, "FLOP", f"ledger: one block, {len(reading.tokens)} tokens"),
-            "rest": measured(rest / whole, "%", "norms, rotations, softmax, activation, additions: no products"),
+            "rest": measured(
+                rest / whole, "%", "norms, rotations, softmax, activation, additions: no products"
+            ),
             "block": measured(whole / a.layers, "s", f"mean of {a.layers} blocks, portable path"),
         },
         {

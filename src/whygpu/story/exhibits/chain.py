@@ -60,7 +60,9 @@ def numbers(job: Job) -> Numbers:
         {
             "products": derived(3, "", "projection x (view x (model x vertex))"),
             "flop": derived(flop, "FLOP", "ledger: three times 2 m n k = 2 x 4 x 1 x 4"),
-            "chained": derived(32, "FLOP", "where the three matrices are multiplied once a frame: 2 x 4 x 1 x 4"),
+            "chained": derived(
+                32, "FLOP", "where the three matrices are multiplied once a frame: 2 x 4 x 1 x 4"
+            ),
         },
         {
             "vertex": [*VERTEX, 1.0],

@@ -70,7 +70,9 @@ class Plane:
         points = [(i, f) for i, f in points if start <= i <= self.x.high]
         sheet.line([(self.x(i), self.y(f)) for i, f in points], color, width)
 
-    def point(self, sheet: Sheet, intensity: float, flops: float, color: str, r: float = 6, tip: str = "") -> None:
+    def point(
+        self, sheet: Sheet, intensity: float, flops: float, color: str, r: float = 6, tip: str = ""
+    ) -> None:
         """A workload."""
         at = (self.x(intensity), self.y(flops))
         sheet.circle(*at, r, fill=color, stroke="paper", width=1.5, tip=tip)

@@ -119,7 +119,9 @@ def _cores(sheet: Sheet, x: float, name: str, cores: float, place: int, grow: fl
     if cell < 2.2:
         sheet.text(x, y + BOX + 42, sheet.say("blocks", count=16), 12, "soft")
     sheet.text(x, y + BOX + 24, written.count(shown), 22, color, weight="bold")
-    sheet.text(x + sheet.measure(written.count(shown), 22, "bold") + 8, y + BOX + 24, sheet.say("cores"), 14, "soft")
+    sheet.text(
+        x + sheet.measure(written.count(shown), 22, "bold") + 8, y + BOX + 24, sheet.say("cores"), 14, "soft"
+    )
 
 
 def _table(sheet: Sheet, data: Any, phase: float) -> None:

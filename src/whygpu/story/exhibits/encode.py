@@ -40,7 +40,9 @@ def encode(frames: Iterable[Frame], form: str, size: tuple[int, int], theme: str
     if form != "png":
         more["duration"] = times
     if form == "webp":
-        more |= {"quality": 82, "method": 2} if photographic else {"lossless": True, "quality": 40, "method": 2}
+        more |= (
+            {"quality": 82, "method": 2} if photographic else {"lossless": True, "quality": 40, "method": 2}
+        )
     elif form == "avif":
         more |= {"quality": 70, "speed": 9}
     elif form == "gif":

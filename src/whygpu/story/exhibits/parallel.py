@@ -35,7 +35,9 @@ def numbers(job: Job) -> Numbers:
     racers.append({"who": "python", "threads": 1, "name": "", "seconds": perf_counter() - started})
     for count in dict.fromkeys((1, engine.available_threads())):
         seconds = _best(engine.backend("cpu", threads=count), vertices, matrix)
-        racers.append({"who": "core" if count == 1 else "cores", "threads": count, "name": "", "seconds": seconds})
+        racers.append(
+            {"who": "core" if count == 1 else "cores", "threads": count, "name": "", "seconds": seconds}
+        )
     racers += _accelerated(vertices, matrix)
     fastest = min(racer["seconds"] for racer in racers)
     flop = 2 * VERTICES * 4 * 4

@@ -48,7 +48,9 @@ def numbers(job: Job) -> Numbers:
         {
             "vertices": derived(statistics.vertices, "", "of the scene"),
             "triangles": derived(statistics.triangles, "", "of the scene"),
-            "tested": derived(statistics.pixels_tested, "", "pixels whose three edge functions were evaluated"),
+            "tested": derived(
+                statistics.pixels_tested, "", "pixels whose three edge functions were evaluated"
+            ),
             "lit": derived(statistics.pixels_lit, "", "pixels that show a triangle"),
             "products_flop": derived(products, "FLOP", "ledger: the products of the frame"),
             "frame": measured(sum(seconds.values()), "s", "vertex, raster and shade stage, least of 3"),

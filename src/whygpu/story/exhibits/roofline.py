@@ -36,7 +36,9 @@ def numbers(job: Job) -> Numbers:
     return Numbers(
         {
             "decode": derived(intensities["decode"], "FLOP/B", "products of one token / bytes read for it"),
-            "prefill": derived(intensities["prefill"], "FLOP/B", f"products of {PROMPT} tokens / weights read once"),
+            "prefill": derived(
+                intensities["prefill"], "FLOP/B", f"products of {PROMPT} tokens / weights read once"
+            ),
             "vertex": derived(intensities["vertex"], "FLOP/B", "ledger: vertex stage of a frame"),
             "ridge": measured(here.ridge("fp32"), "FLOP/B", "fp32 roof / bandwidth roof of this machine"),
             "bandwidth": Number.of(here.bandwidth, "B/s"),
@@ -95,7 +97,14 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
         rates = [min(m["peak"], m["bandwidth"] * intensity) for m in (previous, here)]
         flops = rates[0] ** (1 - blend) * rates[1] ** blend
         plane.drop(sheet, intensity, who, highest * 2.5, 1e9)
-        plane.point(sheet, intensity, flops, who, 8, tip=f"{sheet.say(f'work.{key}')}: {written.si(rates[1], 'FLOP/s')}")
+        plane.point(
+            sheet,
+            intensity,
+            flops,
+            who,
+            8,
+            tip=f"{sheet.say(f'work.{key}')}: {written.si(rates[1], 'FLOP/s')}",
+        )
         x = plane.x(intensity)
         anchor = "r" if key == "vertex" else "l"
         sheet.text(x + (-6 if anchor == "r" else 6), 126, sheet.say(f"work.{key}"), 13.5, who, weight="bold",
@@ -128,7 +137,9 @@ def _side(sheet: Sheet, data: Any, here: dict[str, Any], lit: int) -> None:
         rate = min(here["peak"], here["bandwidth"] * intensity)
         bound = "arithmetic" if here["bandwidth"] * intensity > here["peak"] else "memory"
         sheet.text(left, y, sheet.say(f"work.{key}"), 14, who, weight="bold")
-        sheet.text(right, y, sheet.say("of_peak", share=written.percent(rate / here["peak"])), 14.5, anchor="r")
+        sheet.text(
+            right, y, sheet.say("of_peak", share=written.percent(rate / here["peak"])), 14.5, anchor="r"
+        )
         sheet.text(left, y + 18, sheet.say("at", intensity=written.significant(intensity)), 12.5, "soft")
         sheet.text(right, y + 18, sheet.say(f"bound.{bound}"), 12.5, "soft", anchor="r")
         y += 44

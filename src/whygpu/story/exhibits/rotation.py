@@ -25,7 +25,9 @@ def numbers(job: Job) -> Numbers:
     matrices = np.stack([np.stack([cosine, -sine], 1), np.stack([sine, cosine], 1)], 1)  # (72, 2, 2)
     with engine.using("cpu") as backend, engine.ledger() as ledger, engine.scope("draw", "exhibit"):
         column = backend.asarray([[POINT[0]], [POINT[1]]], "float64")  # (2, 1)
-        turned = backend.to_numpy(engine.matmul(backend.asarray(matrices, "float64"), column, name="rotation"))
+        turned = backend.to_numpy(
+            engine.matmul(backend.asarray(matrices, "float64"), column, name="rotation")
+        )
     flop = ledger.totals("draw").flop // STEPS
     lengths = np.linalg.norm(turned[:, :, 0], axis=1)
     return Numbers(

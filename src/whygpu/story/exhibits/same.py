@@ -15,7 +15,13 @@ __all__ = ["EXHIBIT"]
 SHOWN = 6
 TICKS = 20
 STILL = 3
-STAGES = (("vertex", "draw"), ("raster", "draw"), ("shade", "draw"), ("prefill", "think"), ("decode", "think"))
+STAGES = (
+    ("vertex", "draw"),
+    ("raster", "draw"),
+    ("shade", "draw"),
+    ("prefill", "think"),
+    ("decode", "think"),
+)
 
 
 def numbers(job: Job) -> Numbers:
@@ -76,16 +82,16 @@ def _stream(sheet: Sheet, x: float, who: str, events: list[dict[str, Any]], tick
     sheet.text(x, 110, sheet.say(f"who.{who}"), 15, who, weight="bold")
     for k in range(SHOWN):
         event = events[(tick - k) % TICKS % len(events)]
-        y = top + row * k
         now = k == 0
-        share = (slide if now else 1.0) * (1 - 0.13 * k)
+        y = top if now else top + row * (k - 1 + slide)
+        share = (slide if now else 1.0) * (1 - 0.13 * (k - 1 + slide if k else 0))
         sheet.fade(share)
         fill = who if now else mix(who, "paper", 0.12)
         sheet.rect(x, y, wide, row - 5, fill=fill, radius=6)
         ink = "paper" if now else "ink"
         name = _name(sheet, event["name"])
         sheet.text(x + 10, y + 19, name, 13, ink, weight="bold")
-        batch = f"{written.si(event['batch'], '').strip()}·" if event["batch"] > 1 else ""
+        batch = f"{_many(event['batch'])}·" if event["batch"] > 1 else ""
         shape = f"{batch}({event['m']:,}×{event['k']:,})({event['k']:,}×{event['n']:,})"
         size = 11.5
         free = wide - 26 - sheet.measure(name, 13, "bold")
@@ -93,6 +99,10 @@ def _stream(sheet: Sheet, x: float, who: str, events: list[dict[str, Any]], tick
             size -= 0.5
         sheet.text(x + wide - 9, y + 19, shape, size, "paper" if now else "soft", anchor="r")
     sheet.fade(1.0)
+
+
+def _many(count: int) -> str:
+    return written.count(count) if count < 10_000 else f"{count / 1000:,.0f} k"
 
 
 def _name(sheet: Sheet, name: str) -> str:
@@ -114,9 +124,17 @@ def _roofline(sheet: Sheet, data: Any, lit: set[str]) -> None:
         text = f"{sheet.say(f'stage.{name}')}: {written.si(flops, 'FLOP/s')}"
         text += f", {written.significant(intensity)} FLOP/B" if inside else f", {sheet.say('registers')}"
         plane.point(sheet, intensity, flops, who, 7 if on else 5, tip=text)
-        below = name in ("shade",)
         anchor, dx = ("r", -11.0) if not inside or name == "prefill" else ("l", 10.0)
-        plane.label(sheet, intensity, flops, [sheet.say(f"stage.{name}")], who, anchor, dx, 16 if below else 4)
+        plane.label(
+            sheet,
+            intensity,
+            flops,
+            [sheet.say(f"stage.{name}")],
+            who,
+            anchor,
+            dx,
+            {"shade": 18, "decode": 20}.get(name, 4),
+        )
 
 
 def _table(sheet: Sheet, found: Numbers, tick: int) -> None:
@@ -129,7 +147,9 @@ def _table(sheet: Sheet, found: Numbers, tick: int) -> None:
     for k, (who, rate) in enumerate((("draw", figures["frames"]), ("think", figures["tokens"]))):
         y = top + 46 + 62 * k
         sheet.text(xs[0], y, sheet.say(f"short.{who}"), 16, who, weight="bold")
-        items = sheet.say(f"items.{who}", vertices=written.count(data["vertices"]), pixels=written.count(data["pixels"]))
+        items = sheet.say(
+            f"items.{who}", vertices=written.count(data["vertices"]), pixels=written.count(data["pixels"])
+        )
         for n, line in enumerate(items.split("|")):
             sheet.text(xs[1], y - 8 + 18 * n, line.strip(), 13.5)
         for n, line in enumerate(sheet.say(f"product_of.{who}").split("|")):
@@ -141,8 +161,10 @@ def _table(sheet: Sheet, found: Numbers, tick: int) -> None:
         sheet.line([(36, y + 31), (924, y + 31)], "line", 1)
     sheet.image(796, 373, 74, 59.5, found.drawn)
     words = data["text"].split()
-    shown = " ".join(words[: 1 + tick * len(words) // TICKS])
-    sheet.paragraph(796, 457, f"{shown[-44:]}", 132, 13, "think")
+    words = words[: 1 + tick * len(words) // TICKS]
+    while sheet.measure(" ".join(words), 13) > 220 and len(words) > 1:
+        words = words[1:]
+    sheet.paragraph(796, 457, " ".join(words)[:48], 132, 13, "think")
 
 
 EXHIBIT = Exhibit("same", numbers, picture, TICKS * STILL, 130, poster=0.5)

@@ -132,13 +132,17 @@ def _cell(sheet: Sheet, cell: dict[str, Any], x: float, y: float, w: float, h: f
     fill = mix("think", "paper", 0.26 if on else 0.15) if here else "panel"
     stroke = "think" if on and here else mix("rest", "paper", 0.8) if on else ""
     sheet.rect(x, y, w, h, fill=fill, stroke=stroke, width=1.4, radius=6, tip=tip)
-    sheet.circle(x + 13, y + 15, 4.2, fill="think" if here else "", stroke="think" if here else "rest", width=1.4)
+    sheet.circle(
+        x + 13, y + 15, 4.2, fill="think" if here else "", stroke="think" if here else "rest", width=1.4
+    )
     _fit(sheet, x + 24, y + 20, cell["label"], w - 30, 13.5, "ink" if here else "soft", here)
     detail = ", ".join(cell["found"]) if here else sheet.say("not_here")
     _fit(sheet, x + 24, y + 38, detail, w - 30, 12, "soft", False)
 
 
-def _fit(sheet: Sheet, x: float, y: float, text: str, wide: float, size: float, color: str, bold: bool) -> None:
+def _fit(
+    sheet: Sheet, x: float, y: float, text: str, wide: float, size: float, color: str, bold: bool
+) -> None:
     """Smaller where it is too long, and cut at the end where that does not suffice."""
     weight = "bold" if bold else "regular"
     while sheet.measure(text, size, weight) > wide and size > 11:

@@ -91,7 +91,9 @@ class Elements:
     def _image(self, s: Shape) -> str:
         assert s.picture is not None
         x, y, w, h, left, right = s.at
-        name, _ = self._pictures.setdefault(id(s.picture), (f"{self.scope}-p{len(self._pictures)}", s.picture))
+        name, _ = self._pictures.setdefault(
+            id(s.picture), (f"{self.scope}-p{len(self._pictures)}", s.picture)
+        )
         use = f'<use href="#{name}" width="1" height="1"/>'
         return (
             f'<svg x="{x + w * left:g}" y="{y:g}" width="{w * (right - left):g}" height="{h:g}" '

@@ -35,9 +35,7 @@ def numbers(job: Job) -> Numbers:
     chips = [_chip(row) for row in known["chips"]]
     for chip in chips:
         chip["flop_per_byte"] = chip["flops"] / chip["bandwidth"]
-        chip["seconds"] = {
-            row["key"]: row["flop"] / (chip["flops"] * share) for row in known["trainings"]
-        }
+        chip["seconds"] = {row["key"]: row["flop"] / (chip["flops"] * share) for row in known["trainings"]}
     first, last = chips[0], chips[-1]
     growth = f"{last['name']} over {first['name']}"
     return Numbers(
@@ -99,7 +97,7 @@ def _events(sheet: Sheet, events: list[dict[str, Any]], years: Scale, now: int) 
         color = "think" if on else "rest"
         title, detail = sheet.say(f"event.{event['key']}"), sheet.say(f"detail.{event['key']}")
         tip = f"{title}: {event['source']}"
-        right = event["key"] != "cuda"
+        right = event["key"] not in ("cuda", "blackwell")
         sheet.line([(x, y - 8), (x, axis)], mix(color, "paper", 0.45), 1.2)
         anchor, at = ("r", x - 7) if right else ("l", x + 7)
         sheet.text(at, y, title, 14, color if on else "soft", weight="bold", anchor=anchor, tip=tip)

@@ -10,7 +10,7 @@ from whygpu.engine.ledger import LISTENERS, Product
 from whygpu.story.exhibits.base import Job
 from whygpu.story.exhibits.canvas import Picture
 
-__all__ = ["Event", "Work", "Stage", "work"]
+__all__ = ["Event", "Stage", "Work", "work"]
 
 SCENE, SIZE = "character", (1280, 720)
 PROMPT = "Why does a language model need the chip that draws a game? Because both of them multiply matrices."
@@ -100,7 +100,8 @@ def _work(job: Job) -> Work:
     scene = draw.load(SCENE)
     frames = [draw.render(scene, SIZE, progress=job.progress) for _ in range(5)]
     seconds = {
-        stage: min(frame.statistics.seconds[stage] for frame in frames) for stage in ("vertex", "raster", "shade")
+        stage: min(frame.statistics.seconds[stage] for frame in frames)
+        for stage in ("vertex", "raster", "shade")
     }
     drawing = _Stream()
     _listen(drawing, lambda: draw.render(scene, SIZE))
