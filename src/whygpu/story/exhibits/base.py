@@ -149,7 +149,7 @@ class Exhibit:
     def sheet(self, found: Numbers, texts: Texts, phase: float) -> Sheet:
         """One moment."""
         sheet = Sheet(texts, self.name)
-        self.picture(sheet, found, phase)
+        self.picture(sheet, found, phase % 1.0)
         return sheet
 
     def frames(self, found: Numbers, texts: Texts) -> Iterator[Frame]:
