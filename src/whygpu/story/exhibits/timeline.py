@@ -167,4 +167,4 @@ def _long(sheet: Sheet, seconds: float) -> str:
     return sheet.say("minutes", count=written.significant(seconds / 60))
 
 
-EXHIBIT = Exhibit("timeline", numbers, picture, 7 * STILL, 180, drag="slide", poster=0.99)
+EXHIBIT = Exhibit("timeline", numbers, picture, 7 * STILL, 180, drag="slide", poster=0.91)
