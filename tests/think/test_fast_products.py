@@ -33,7 +33,7 @@ def test_every_type_that_can_be_read_is_fast() -> None:
     [("generic", "", "generic"), ("x86-64-v3", "+avx2,+fma,+f16c,+avx", "avx2")],
 )
 def test_other_instruction_sets_give_the_same_products(cpu: str, features: str, dot: str) -> None:
-    """Without VNNI bytes beyond 127 would saturate; without F16C and SSSE3 there are no half floats, no tables."""
+    """Without VNNI bytes beyond 127 would saturate; without F16C and SSSE3: no half floats, no tables."""
     if os.uname().machine != "x86_64":
         pytest.skip("these are x86-64 CPUs")
     environment = {**os.environ, "NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features}
