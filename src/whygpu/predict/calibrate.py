@@ -108,12 +108,12 @@ def factors(form: Form, residual: Floats, s: Sample, weights: Floats, turns: int
 def calibrate(form: Form, s: Sample) -> tuple[Calibration, Problem, Fit, Floats]:
     """Constants and factors of all cases, and what leaving out starts from."""
     p, support = matrices(form, s.cases, s.chip)
-    full = fit(p, s.seconds, s.weights)
+    full = fit(p, s.seconds, s.weights, form.fit_noise)
     own = np.zeros(len(s.seconds))
     for _ in range(2):
         residual = np.log(s.seconds / seconds(p.terms, p.z, full.theta)[0])
         devices, models, own = factors(form, residual, s, s.weights)
-        full = fit(p, s.seconds / np.exp(own), s.weights, start=full.theta, steps=6)
+        full = fit(p, s.seconds / np.exp(own), s.weights, form.fit_noise, start=full.theta, steps=6)
     constants = dict(zip(full.names, full.theta.tolist(), strict=True))
     return Calibration(form, constants, devices, models, support=support), p, full, own
 
@@ -124,7 +124,7 @@ def held_out(s: Sample, p: Problem, full: Fit, own: Floats, form: Form, groups: 
     for group in np.unique(groups):
         at = groups == group
         weights = np.where(at, 0.0, s.weights)
-        part = fit(p, s.seconds / np.exp(own), weights, start=full.theta, steps=steps)
+        part = fit(p, s.seconds / np.exp(own), weights, form.fit_noise, start=full.theta, steps=steps)
         total, shares = seconds(p.terms, p.z, part.theta)
         devices, models, _ = factors(form, np.log(s.seconds / total), s, weights)
         unseen = np.array([str(d) not in devices for d in s.device[at]]) * form.device**2

@@ -46,10 +46,13 @@ _FAMILIES = (
 
 def family(machine: Machine) -> str:
     """The architecture (``Ada Lovelace``, ``Apple M2``, ``CPU AVX2`` ...): machines that err alike."""
-    known = machine.details.get("family")
+    known, name = machine.details.get("family"), machine.name.lower()
+    if "risc-v" in name:
+        return "CPU RISC-V"
+    if re.search(r"gtx 16\d\d|^t[45]\d\d\b", name):
+        return "Turing GTX"  # no tensor cores
     if known:
         return known
-    name = machine.name.lower()
     apple = re.match(r"(?:apple )?(m\d)\b", name)
     if apple and machine.vendor == "Apple":
         return f"Apple {apple.group(1).upper()}"

@@ -12,7 +12,7 @@ from whygpu.predict.cases import Case, runtime_of
 from whygpu.predict.names import hardware, mixture, split_count
 from whygpu.predict.quants import Storage, storage
 
-__all__ = ["Row", "speed_rows"]
+__all__ = ["Row", "machine_of", "number", "speed_rows"]
 
 TENSOR_PARALLEL = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 
@@ -33,7 +33,8 @@ class Row:
     """What reports group by: device, model, runtime, quantisation, family."""
 
 
-def _number(row: Mapping[str, str], column: str) -> float | None:
+def number(row: Mapping[str, str], column: str, *, zero: bool = False) -> float | None:
+    """A field as a number; None where it is empty, and where it is 0 if ``zero`` allows that."""
     text = (row.get(column) or "").strip()
     if not text:
         return None
@@ -41,6 +42,8 @@ def _number(row: Mapping[str, str], column: str) -> float | None:
         value = float(text)
     except ValueError:
         raise UserError(f"{column} {text[:30]!r} is no number") from None
+    if zero and value == 0:
+        return None
     if not math.isfinite(value) or value <= 0:
         raise UserError(f"{column} is {text[:30]}; a number above 0 is needed")
     return value
@@ -76,7 +79,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     """
     notes = row.get("notes") or ""
     several, machine = machine_of(row.get("device") or "")
-    count = int(_number(row, "device_count") or 1)
+    count = int(number(row, "device_count") or 1)
     count = max(count, several)
     backend = row.get("backend") or ""
     runtime = runtime_of(backend, machine)
@@ -84,15 +87,15 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         runtime = "cpu"
     if runtime == "cpu" and machine.vendor == "Apple" and not machine.name.endswith("CPU"):
         machine = hardware(f"{machine.name.split('(')[0].strip()} CPU")
-    stated = _number(row, "params_b")
+    stated = number(row, "params_b")
     outline = find_outline(row.get("model") or "", parameters=stated * 1e9 if stated else None)
     held = storage(row.get("quant") or "not stated")
-    size = _number(row, "file_gib")
+    size = number(row, "file_gib")
     bits = size * 2**30 * 8 / outline.parameters if size else held.bits
     if size and not 0.6 < bits / held.bits < 1.7:
         bits = held.bits
-    prompt, generated = _number(row, "prompt_tokens"), _number(row, "gen_tokens")
-    batch = _number(row, "batch") or 1.0
+    prompt, generated = number(row, "prompt_tokens"), number(row, "gen_tokens")
+    batch = number(row, "batch") or 1.0
     base = Case(
         outline=outline, storage=held, bits=bits, machine=machine, runtime=runtime, count=count, batch=batch,
         depth=_depth(row, notes, backend, prompt, generated), prompt=prompt or 512.0,
@@ -106,7 +109,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     }  # fmt: skip
     quality = _quality(notes)
     found = []
-    decode, prefill = _number(row, "decode_tok_s"), _number(row, "prefill_tok_s")
+    decode, prefill = number(row, "decode_tok_s"), number(row, "prefill_tok_s")
     if decode:
         found.append(Row(row["id"], "decode", base, batch / decode, quality, labels))
     if prefill and prompt and batch == 1:

@@ -43,6 +43,9 @@ class Form:
     model: float = 0.06
     """sd of a device's and of a model's own factor."""
     noise: float = 0.08
+    """sd of log t of a known device and model: what is left."""
+    fit_noise: float = 0.1
+    """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
     power: float = 4.0
 
 
@@ -65,6 +68,8 @@ def market(case: Case) -> str:
 def peak(case: Case) -> float:
     """FLOP/s of half precision, or of single where there is none."""
     flops = case.machine.flops
+    if case.runtime == "cpu" and "fp32" in flops:
+        return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
     found = flops.get("fp16") or flops.get("fp32") or next(iter(flops.values()), None)
     return found.value if found else 50 * case.machine.bandwidth.value
 
@@ -143,6 +148,9 @@ def prefill_pieces(case: Case) -> Pieces:
     tokens = case.prompt / passes
     read = passes * (o.fixed + o.head + o.experts_read(tokens, EVENNESS)) * case.bits / 8
     rate = peak(case) * n
+    if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
+        pieces = min(passes, 4)
+        rate *= case.count * pieces / (pieces + case.count - 1)
     attention = 2 * o.prefill_attention(case.prompt, case.depth)
     x = (
         read * (1 - case.spilled) / case.machine.bandwidth.value / n,
