@@ -81,7 +81,9 @@ def combine(form: Form, scaled: list[float]) -> tuple[float, list[float]]:
     return total, [part / total for part in parts] if total else parts
 
 
-def estimate(form: Form, case: Case, c: Calibration | None = None, own: float | None = None) -> Estimate:
+def estimate(
+    form: Form, case: Case, c: Calibration | None = None, own: float | None = None, like: Case | None = None
+) -> Estimate:
     """The time of one case by stored or given constants.
 
     Parameters
@@ -89,9 +91,11 @@ def estimate(form: Form, case: Case, c: Calibration | None = None, own: float | 
     own
         The machine's own factor (logarithm) where it was measured here; None: that of the calibration, if it
         has one.
+    like
+        A case whose constants to use, where only the work differs (what would change it).
     """
     c = calibration(form.name) if c is None else c
-    keys, work = form.keys(case), form.work(case)
+    keys, work = form.keys(like or case), form.work(case)
     scaled = [x * math.exp(scale(c.constants, term)) for x, term in zip(work, keys, strict=True)]
     seconds, shares = combine(form, scaled)
     device = f"{group_of(case.machine)}|{case.runtime}"
