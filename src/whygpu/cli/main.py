@@ -16,6 +16,7 @@ from whygpu.cli.draw import draw
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
 from whygpu.cli.models import models
+from whygpu.cli.predict import predict
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
 from whygpu.cli.think import think
@@ -27,7 +28,7 @@ click.rich_click.MAX_WIDTH = 100
 click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
-        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think"]},
+        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "predict"]},
         {"name": "What is known", "commands": ["models", "hardware"]},
     ]
 }
@@ -57,7 +58,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, models, hardware):
+for command in (run, roofline, bench, draw, think, predict, models, hardware):
     whygpu.add_command(command)
 
 

@@ -47,7 +47,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "global_kv_heads": ("num_global_key_value_heads",),
     "moe_every": ("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_freq"),
     "window": ("sliding_window", "attention_chunk_size", "sliding_window_size"),
-    "global_every": ("sliding_window_pattern",),
+    "global_every": ("sliding_window_pattern", "_sliding_window_pattern"),
 }
 HANDLED = {name for names in NAMES.values() for name in names} | {
     "layer_types", "use_sliding_window", "max_window_layers", "n_shared_experts", "num_shared_experts", "num_shared_expert",
