@@ -57,16 +57,143 @@ _REWRITES = tuple(
     )
 )
 _NOISE = frozenset(
-    "nvidia amd intel apple google geforce radeon quadro tesla instinct gpu gpus graphics the chip edition "
-    "workstation server generation desktop core cores processor with and of nominal rtx gtx rx arc macbook air "
-    "mini studio imac mac book cpu socket one tensor data center vram hbm hbm2 hbm2e hbm3 hbm3e gddr5 gddr6 "
-    "gddr6x gddr7 per mainboard board card cards xeon platinum gold silver epyc ryzen threadripper "
-    "cpu apu unified memory ram gen soc system pc computer only instance aws gcp azure"
-    " 8ch ddr3 ddr4 ddr5 lpddr5 lpddr5x lpddr4x atx spark grid eco oc fe founders ddr3l".split()
+    [
+        "nvidia",
+        "amd",
+        "intel",
+        "apple",
+        "google",
+        "geforce",
+        "radeon",
+        "quadro",
+        "tesla",
+        "instinct",
+        "gpu",
+        "gpus",
+        "graphics",
+        "the",
+        "chip",
+        "edition",
+        "workstation",
+        "server",
+        "generation",
+        "desktop",
+        "core",
+        "cores",
+        "processor",
+        "with",
+        "and",
+        "of",
+        "nominal",
+        "rtx",
+        "gtx",
+        "rx",
+        "arc",
+        "macbook",
+        "air",
+        "mini",
+        "studio",
+        "imac",
+        "mac",
+        "book",
+        "cpu",
+        "socket",
+        "one",
+        "tensor",
+        "data",
+        "center",
+        "vram",
+        "hbm",
+        "hbm2",
+        "hbm2e",
+        "hbm3",
+        "hbm3e",
+        "gddr5",
+        "gddr6",
+        "gddr6x",
+        "gddr7",
+        "per",
+        "mainboard",
+        "board",
+        "card",
+        "cards",
+        "xeon",
+        "platinum",
+        "gold",
+        "silver",
+        "epyc",
+        "ryzen",
+        "threadripper",
+        "cpu",
+        "apu",
+        "unified",
+        "memory",
+        "ram",
+        "gen",
+        "soc",
+        "system",
+        "pc",
+        "computer",
+        "only",
+        "instance",
+        "aws",
+        "gcp",
+        "azure",
+        "8ch",
+        "ddr3",
+        "ddr4",
+        "ddr5",
+        "lpddr5",
+        "lpddr5x",
+        "lpddr4x",
+        "atx",
+        "spark",
+        "grid",
+        "eco",
+        "oc",
+        "fe",
+        "founders",
+        "ddr3l",
+    ]
 )
 _STRICT = frozenset(
-    "ti super xt xtx gre mobile maxq pro max ultra ada blackwell nvl ghz d m s titan v x gcd laptop hx "
-    "k40 plus series rpi 6gb 8gb 12gb 16gb le oem xl mxm".split()
+    [
+        "ti",
+        "super",
+        "xt",
+        "xtx",
+        "gre",
+        "mobile",
+        "maxq",
+        "pro",
+        "max",
+        "ultra",
+        "ada",
+        "blackwell",
+        "nvl",
+        "ghz",
+        "d",
+        "m",
+        "s",
+        "titan",
+        "v",
+        "x",
+        "gcd",
+        "laptop",
+        "hx",
+        "k40",
+        "plus",
+        "series",
+        "rpi",
+        "6gb",
+        "8gb",
+        "12gb",
+        "16gb",
+        "le",
+        "oem",
+        "xl",
+        "mxm",
+    ]
 )
 """Variants: a different chip, so they must agree."""
 _LOOSE = frozenset({"sxm", "pcie", "blackwell", "gcd", "ada"})
@@ -179,7 +306,7 @@ def _plain(words: Iterable[str], without: Iterable[str]) -> frozenset[str]:
     return frozenset(word for word in left if not re.fullmatch(r"\d{1,4}gb|\d{1,3}core|\.+", word))
 
 
-def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:
+def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noqa: PLR0911
     """How badly an entry fits, smaller is better; None where it is another chip."""
     have = _words(machine.name)
     if wanted.brands and machine.vendor in _BRANDS and machine.vendor not in wanted.brands:
@@ -223,4 +350,6 @@ def _bin(wanted: _Words, have: _Words, machine: Machine) -> tuple[float | None, 
 
 def _spare(missing: frozenset[str]) -> bool:
     """Whether the words that the entry lacks name no chip: clocks, years, sockets, boards."""
-    return not any(re.search(r"\d{3,}|^[a-z]+\d|\d[a-z]", w) and not re.search(r"hz$|^20[0-2]\d$", w) for w in missing)
+    return not any(
+        re.search(r"\d{3,}|^[a-z]+\d|\d[a-z]", w) and not re.search(r"hz$|^20[0-2]\d$", w) for w in missing
+    )
