@@ -21,7 +21,7 @@ def test_no_token_beats_the_bandwidth() -> None:
         assert r.single.seconds > read / r.case.machine.bandwidth.value
         assert r.single.low < r.single.seconds < r.single.high
         assert sum(r.single.shares.values()) == pytest.approx(1)
-        assert r.reply_seconds["expected"] > r.reply_seconds["bandwidth"] > r.reply_seconds["arithmetic"]
+        assert r.reply_seconds["expected"] > max(r.reply_seconds["bandwidth"], r.reply_seconds["arithmetic"])
         json.dumps(r.as_dict())
 
 
@@ -150,18 +150,23 @@ def test_the_fit_finds_constants_that_were_put_in() -> None:
     assert found == pytest.approx([2, 3], rel=0.02)
 
 
-HEAD = "id,device,device_count,backend,model,params_b,quant,file_gib,prompt_tokens,gen_tokens,batch,prefill_tok_s,decode_tok_s,source,date,notes\n"
+HEAD = (
+    "id,device,device_count,backend,model,params_b,quant,file_gib,prompt_tokens,gen_tokens,batch,prefill_tok_s,"
+    "decode_tok_s,source,date,notes\n"
+)
 
 
 def test_a_file_of_other_measurements() -> None:
-    text = HEAD + (
-        "a,RTX 4080,1,llama.cpp CUDA,Llama 3.1 8B,8.03,Q4_K_M,,512,128,1,,100,somewhere,2025-06,quality=A\n"
-        "b,Quantum 9000,1,llama.cpp CUDA,Llama 3.1 8B,8.03,Q4_K_M,,512,128,1,,100,somewhere,2025-06,quality=A\n"
-        "c,RTX 4080,1,llama.cpp CUDA,Llama 3.1 8B,8.03,Q4_K_M,,512,128,1,,many,somewhere,2025-06,quality=A\n"
-    )
+    rest = "1,llama.cpp CUDA,Llama 3.1 8B,8.03,Q4_K_M,,512,128,1,,{rate},somewhere,2025-06,quality=A"
+    good, bad = rest.format(rate=100), rest.format(rate="many")
+    text = f"{HEAD}a,RTX 4080,{good}\nb,Quantum 9000,{good}\nc,RTX 4080,{bad}\n"
     measured = parse_measurements(text, "mine.csv")
     assert [row.id for row in measured.rows] == ["a"]
     assert [name for name, _ in measured.unresolved] == ["b", "c"]
+    fast = parse_measurements(text.replace(",,100,", ",,9000,"), "mine.csv")
+    result = validate(type(fast)(fast.rows, ()))
+    assert [name for name, _ in result.impossible] == ["a"]  # 4.6 GB in 0.1 ms: flagged
+    assert result.groups[0].rows == 1  # and kept
     with pytest.raises(UserError, match="none of the known sets of columns"):
         parse_measurements("a,b\n1,2\n", "mine.csv")
     with pytest.raises(UserError, match="no line of measurements"):
@@ -183,5 +188,4 @@ def test_dense_serving_left_out_by_device() -> None:
     assert held.median_abs < 13
     assert held.p90_abs < 35
     assert 70 < held.coverage < 90
-    assert len(result.impossible) > 10  # rows that beat the bound are flagged, and kept
     json.dumps(result.as_dict())

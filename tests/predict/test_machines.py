@@ -63,7 +63,8 @@ def test_variants_are_other_chips() -> None:
 
 
 def test_families() -> None:
-    known = {"4090": "Ada Lovelace", "3090": "Ampere", "M2 Max": "Apple M2", "GTX 1660": "Turing GTX", "5090": "Blackwell 2.0",
+    known = {"4090": "Ada Lovelace", "3090": "Ampere", "M2 Max": "Apple M2", "GTX 1660": "Turing GTX",
+    "5090": "Blackwell 2.0",
              "Ryzen 9 7950X": "CPU AVX2", "RX 7800 XT": "RDNA 3.0", "H200": "Hopper"}  # fmt: skip
     assert {name: family(predict.hardware(name)) for name in known} == known
 

@@ -46,7 +46,8 @@ def test_active_parameters(name: str, active: float) -> None:
 
 
 def test_cache_bytes_by_hand() -> None:
-    # DeepSeek-V3: 61 layers x (512 latent + 64 rotary) x 2 bytes = 70,272 (research note C.3; arXiv 2412.19437)
+    # DeepSeek-V3: 61 layers x (512 latent + 64 rotary) x 2 bytes = 70,272 (research note C.3; arXiv
+    # 2412.19437)
     assert 2 * find_outline("deepseek-r1").cached(1) == 70_272
     # Llama 3.1 405B: 126 layers x 2 x 8 heads x 128 x 2 bytes
     assert 2 * find_outline("llama-3.1-405b").cached(1) == 126 * 2 * 8 * 128 * 2
@@ -95,13 +96,26 @@ def test_a_config_of_any_nesting(tmp_path: Path) -> None:
         "model_type": "qwen3_5_moe",
         "tie_word_embeddings": False,
         "text_config": {  # Qwen3.5-35B-A3B (transformers' defaults): 35B in all
-            "model_type": "qwen3_5_moe_text", "hidden_size": 2048, "num_hidden_layers": 40, "num_attention_heads": 16,
-            "num_key_value_heads": 2, "head_dim": 256, "vocab_size": 248320, "moe_intermediate_size": 512,
-            "shared_expert_intermediate_size": 512, "num_experts": 256, "num_experts_per_tok": 8, "full_attention_interval": 4,
-            "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_num_key_heads": 16, "linear_num_value_heads": 32,
-            "max_position_embeddings": 262144, "attn_output_gate": True,
+            "model_type": "qwen3_5_moe_text",
+            "hidden_size": 2048,
+            "num_hidden_layers": 40,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 2,
+            "head_dim": 256,
+            "vocab_size": 248320,
+            "moe_intermediate_size": 512,
+            "shared_expert_intermediate_size": 512,
+            "num_experts": 256,
+            "num_experts_per_tok": 8,
+            "full_attention_interval": 4,
+            "linear_key_head_dim": 128,
+            "linear_value_head_dim": 128,
+            "linear_num_key_heads": 16,
+            "linear_num_value_heads": 32,
+            "max_position_embeddings": 262144,
+            "attn_output_gate": True,
         },
-    }  # fmt: skip
+    }
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
     assert outline_of_config_file(tmp_path).parameters == pytest.approx(35e9, rel=0.02)
@@ -121,9 +135,13 @@ def test_a_config_of_any_nesting(tmp_path: Path) -> None:
 )
 def test_a_bad_config_names_its_field(change: dict[str, object], said: str) -> None:
     config = {
-        "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, "intermediate_size": 128,
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "vocab_size": 100,
+        "intermediate_size": 128,
         "model_type": "llama",
-    } | change  # fmt: skip
+    } | change
     with pytest.raises(UserError, match=said) as caught:
         outline_of_config(config, "m", "config.json")
     assert "\n" not in str(caught.value)

@@ -151,7 +151,7 @@ def _contains(text: str, key: str) -> bool:
     if at < 0:
         return False
     before, after = text[at - 1 : at], text[at + len(key) : at + len(key) + 1]
-    return not (before.isdigit() or before == "." or after.isdigit() or after == ".")
+    return not (key[0].isdigit() and (before.isdigit() or before == ".")) and not after.isdigit()
 
 
 def _stated(label: str) -> tuple[float | None, float | None]:
@@ -189,7 +189,7 @@ def generic_outline(label: str, parameters: float, active: float | None = None) 
     kv_heads = next(n for n in (8, 4, 2, 1) if heads % n == 0 or n == 1)
     tied = parameters < 4e9
     mixers = layers * width * (2 * width + 2 * kv_heads * 128)
-    left = used - mixers - vocab * width
+    left = used - mixers - vocab * width * (1 if tied or used < parameters else 2)
     d_ff = max(64, round(left / (3 * width * layers)))
     shape: dict[str, Any] = {
         "layers": layers,

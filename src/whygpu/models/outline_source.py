@@ -143,7 +143,7 @@ def _hub(name: str) -> Outline:
     if not isinstance(found, str):
         if not reachable(huggingface_hub.constants.ENDPOINT):
             raise UserError(
-                f"{name}: not a known model, and Hugging Face cannot be reached; list the known: whygpu models list"
+                f"{name}: not a known model, and Hugging Face cannot be reached; known ones: whygpu models"
             )
         try:
             found = huggingface_hub.hf_hub_download(repo, "config.json")

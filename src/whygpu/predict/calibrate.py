@@ -11,7 +11,7 @@ from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Fit, Floats, Key, Problem, fit, jacobian, name_of, problem, seconds
 from whygpu.predict.terms import Form
 
-__all__ = ["Calibration", "Fitted", "Sample", "calibrate", "doubt_of", "held_out", "sample"]
+__all__ = ["Calibration", "Fitted", "Sample", "calibrate", "doubt_of", "held_out", "refitted", "sample"]
 
 CROWD = 0.7
 """Repeats of one case (same device, runtime, model, storage, count) share a weight that grows as n^(1 -
@@ -131,6 +131,16 @@ def calibrate(form: Form, s: Sample) -> tuple[Calibration, Fitted]:
         full = fit(p, s.seconds / np.exp(own), s.weights, form.fit_noise, start=full.theta, steps=6)
     constants = dict(zip(full.names, full.theta.tolist(), strict=True))
     return Calibration(form, constants, devices, models, support=support), Fitted(p, full, own)
+
+
+def refitted(c: Calibration, s: Sample) -> Fitted:
+    """What ``calibrate`` leaves behind, from stored constants of the same cases (others have no weight)."""
+    p, _ = matrices(c.form, s)
+    theta = np.array([c.constants.get(name, centre) for name, centre in zip(p.names, p.centre, strict=True)])
+    own = [
+        c.devices.get(str(d), 0.0) + c.models.get(str(m), 0.0) for d, m in zip(s.device, s.model, strict=True)
+    ]
+    return Fitted(p, Fit(p.names, theta), np.array(own))
 
 
 def held_out(

@@ -261,18 +261,19 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
         raise UserError(f"hardware {name[:60]!r} names no chip; list them: whygpu hardware")
     scored = [
         (score, place, machine)
-        for place, machine in enumerate(machines.values())
+        for place, machine in _candidates(wanted, machines)
         for score in [_score(wanted, machine)]
         if score is not None
     ]
     if scored:
         return min(scored, key=lambda entry: entry[:2])[2]
-    names = {key.lower(): key for key in machines}
-    near = difflib.get_close_matches(plain, names, n=3, cutoff=0.5)
+    names = {_BRAND.sub("", key.lower()): key for key in reversed(machines)}
+    near = difflib.get_close_matches(_BRAND.sub("", plain), names, n=3, cutoff=0.6)
     hint = f"near names: {', '.join(names[key] for key in near)}" if near else "list them: whygpu hardware"
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
 
 
+_BRAND = re.compile(r"\b(nvidia|amd|intel|apple|geforce|radeon|quadro|tesla|instinct)\s+")
 _BRANDS = {
     "NVIDIA": r"nvidia|geforce|gtx|rtx|quadro|tesla",
     "AMD": r"\bamd\b|radeon|\brx ?\d|ryzen|epyc|instinct",
@@ -298,6 +299,24 @@ def _words(text: str) -> _Words:
         is_cpu=bool(re.search(r"\bcpu\b", lowered)),
         brands=frozenset(brand for brand, pattern in _BRANDS.items() if re.search(pattern, outside)),
     )
+
+
+def _candidates(wanted: _Words, machines: Mapping[str, Machine]) -> list[tuple[int, Machine]]:
+    """Entries that share a word, with their places."""
+    entries, index = list(machines.values()), _index(tuple(machines))
+    places = {place for word in wanted.names | wanted.inside for place in index.get(word, ())}
+    return [(place, entries[place]) for place in sorted(places)]
+
+
+@functools.lru_cache(maxsize=4)
+def _index(names: tuple[str, ...]) -> dict[str, list[int]]:
+    """Places of the entries that contain a word."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        words = _words(name)
+        for word in words.names | words.inside:
+            found.setdefault(word, []).append(place)
+    return found
 
 
 def _plain(words: Iterable[str], without: Iterable[str]) -> frozenset[str]:

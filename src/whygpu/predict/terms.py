@@ -76,7 +76,7 @@ def market(case: Case) -> str:
 def peak(case: Case) -> float:
     """FLOP/s of half precision, or of single where there is none."""
     flops = case.machine.flops
-    if case.runtime == "cpu" and "fp32" in flops:
+    if case.runtime in ("cpu", "itrex", "pytorch", "llama2c") and "fp32" in flops:
         return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
     found = flops.get("fp16") or flops.get("fp32") or next(iter(flops.values()), None)
     return found.value if found else 50 * case.machine.bandwidth.value

@@ -162,9 +162,8 @@ def _bases(texts: Texts, r: Inference) -> RenderableType:
     )
     table.add_row(texts("predict.memory.weights"), found["weights"], r.case.outline.source[:70])
     if machine.hourly is not None:
+        note = machine.details.get("price_note", machine.hourly.source)[:60]
         table.add_row(
-            texts("predict.basis.price"),
-            str(machine.hourly.basis),
-            f"{machine.hourly.value:g} USD/h; {machine.details.get('price_note', machine.hourly.source)[:60]}",
+            texts("predict.basis.price"), str(machine.hourly.basis), f"{machine.hourly.value:g} USD/h; {note}"
         )
     return table
