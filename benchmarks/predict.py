@@ -1,6 +1,8 @@
-"""Accuracy of the predictions on the shipped measurements: rewrites the table in docs/predict.md; times 10,000.
+"""Accuracy of the predictions on the shipped measurements: rewrites the table in docs/predict.md; times
+10,000.
 
-python benchmarks/predict.py [RESULT.json ...]     # results of whygpu predict --validate FILE --json; else it runs them
+python benchmarks/predict.py [RESULT.json ...]     # results of whygpu predict --validate FILE --json; else
+it runs them
 """
 
 import json
@@ -36,9 +38,9 @@ def rows(found: list[dict[str, Any]]) -> list[str]:
     for result in found:
         for g in result["groups"]:
             if g["by"] in WAYS or g["by"].startswith(("8B to 70B", "spread among")):
+                figures = f"{g['signed_median']:+.1f} % | {g['median_abs']:.1f} % | {g['p90_abs']:.1f} %"
                 lines.append(
-                    f"| {g['target']} | {g['by']} | {g['rows']} | {g['signed_median']:+.1f} % | {g['median_abs']:.1f} % | "
-                    f"{g['p90_abs']:.1f} % | {g['coverage']:.0f} % |"
+                    f"| {g['target']} | {g['by']} | {g['rows']} | {figures} | {g['coverage']:.0f} % |"
                 )
     return lines
 

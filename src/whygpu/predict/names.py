@@ -267,7 +267,7 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     ]
     if scored:
         return min(scored, key=lambda entry: entry[:2])[2]
-    names = {_BRAND.sub("", key.lower()): key for key in reversed(machines)}
+    names = {_BRAND.sub("", key.lower()): key for key in reversed(list(machines))}
     near = difflib.get_close_matches(_BRAND.sub("", plain), names, n=3, cutoff=0.6)
     hint = f"near names: {', '.join(names[key] for key in near)}" if near else "list them: whygpu hardware"
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
