@@ -14,14 +14,7 @@ from whygpu.predict.constants import FORMS
 from whygpu.predict.measurements import shipped
 from whygpu.predict.validate import calibrated, form_of, usable
 
-HEAD = """# Fitted by benchmarks/predict_fit.py to data/measurements/*.csv (public measurements; each row
-names its source).
-# Values are logarithms. A constant's name: its term and level, a colon, what it is for. Its prior (centre
-# and sd) stands
-# in terms.py, read_serving.py and read_training.py. low, high: 10 % and 90 % quantiles of the residuals of
-# devices and
-# models left out, in units of the spread. support: how many chips speak for a constant. Basis of all: fitted.
-"""
+HEAD = (Path(whygpu.predict.__file__).parent / "data" / "constants_head.txt").read_text("utf-8")
 
 
 def block(title: str, values: dict[str, float], digits: int) -> list[str]:

@@ -26,7 +26,7 @@ def outline_entry(shape: Outline) -> dict[str, Any]:
         "context": shape.context,
         "tied_head": shape.tied,
         "mixture": shape.is_mixture,
-        "cached_values_per_token": shape.cached(1),
+        "cached_values_per_token": shape.cached(2) - shape.cached(1),
         "published_parameters": stated,
         "published_active": active,
         "source": shape.source,
@@ -47,6 +47,6 @@ def outline_table(texts: Texts, shape: Outline) -> RenderableType:
     table.add_row("d_model", count(shape.d_model))
     table.add_row(texts("models.vocab"), count(shape.vocab))
     table.add_row(texts("models.context"), count(shape.context))
-    table.add_row(texts("models.kv"), f"{size(2 * shape.cached(1))} (F16)")
+    table.add_row(texts("models.kv"), f"{size(2 * (shape.cached(2) - shape.cached(1)))} (F16)")
     table.add_row(texts("predict.source"), shape.source)
     return table
