@@ -157,6 +157,7 @@ def _layers(text: str) -> int | None:
 def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
     from whygpu.cli.calibration import own_factor
     from whygpu.cli.tables.predict import answer_tables
+    from whygpu.engine import Basis
     from whygpu.models.outline_source import outline_source
     from whygpu.predict import inference
     from whygpu.predict.compare import choose, spread
@@ -165,7 +166,7 @@ def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
     results = []
     with screen.working("predict.working"):
         for count, machine in _machines(options, spread()):
-            measured = machine.bandwidth.basis == "measured"
+            measured = machine.bandwidth.basis is Basis.MEASURED
             results.append(
                 inference(
                     source.outline,

@@ -152,7 +152,7 @@ def basis(result: "Inference") -> dict[str, str]:
     return {
         "bandwidth": str(c.machine.bandwidth.basis),
         "arithmetic": "assumed" if rate is None else str(rate.basis),
-        "efficiencies": {"here": "measured", "itself": "fitted", "family": "fitted", "kin": "assumed"}[
+        "efficiencies": {"here": "measured here", "itself": "fitted", "family": "fitted", "kin": "assumed"}[
             result.single.basis
         ],
         "efficiencies_of": result.single.basis,
