@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Fit, Floats, Key, Problem, fit, jacobian, name_of, problem, seconds
-from whygpu.predict.terms import Form
+from whygpu.predict.terms import Form, looseness
 
 __all__ = ["Calibration", "Fitted", "Sample", "calibrate", "doubt_of", "held_out", "refitted", "sample"]
 
@@ -175,7 +175,8 @@ def held_out(
         supported = ((p.z != 0) & (weights > 0)[:, None]).any(axis=0)
         _, shares = seconds(p, theta, at)
         doubt = jacobian(p, shares, at) ** 2 @ np.where(supported, 0.0, p.prior) ** 2
-        spread[at] = np.sqrt(form.noise**2 + unseen + unread + doubt)
+        loose = np.array([looseness(case) for case, here in zip(s.cases, at, strict=True) if here])
+        spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt)
     return found, spread
 
 

@@ -13,7 +13,7 @@ from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Key
 from whygpu.predict.read_serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.read_training import TRAINING
-from whygpu.predict.terms import DECODE, PREFILL, Form
+from whygpu.predict.terms import DECODE, PREFILL, Form, looseness
 
 __all__ = ["FORMS", "Estimate", "calibration", "estimate"]
 
@@ -112,7 +112,7 @@ def estimate(
         (c.devices.get(device, 0.0) if own is None else own) + c.models.get(case.outline.name, 0.0)
     )
     unknown = (0.0 if known else form.device**2) + (0.0 if case.outline.name in c.models else form.model**2)
-    spread = math.sqrt(form.noise**2 + unknown + doubt_of(form, c, keys, shares))
+    spread = looseness(case) * math.sqrt(form.noise**2 + unknown + doubt_of(form, c, keys, shares))
     basis = "here" if own is not None else "itself" if known else "family"
     if (
         not known

@@ -55,6 +55,12 @@ class Form:
     power: float = 4.0
 
 
+def looseness(case: Case) -> float:
+    """How much wider the band is: few measurements of other runtimes than llama.cpp's say how they differ."""
+    llama = case.runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu", "training")
+    return 1.0 if llama or type(case) is not Case else 2.0
+
+
 def quant_key(case: Case) -> str:
     """The class of storage; K-quants with their digit."""
     kind, name = case.storage.kind, case.storage.name
