@@ -18,6 +18,7 @@ from whygpu.cli.exhibit import exhibit
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
 from whygpu.cli.models import models
+from whygpu.cli.predict import predict
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
 from whygpu.cli.think import think
@@ -29,7 +30,7 @@ click.rich_click.MAX_WIDTH = 100
 click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
-        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "exhibit"]},
+        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "predict", "exhibit"]},
         {"name": "What is known", "commands": ["models", "hardware", "claims"]},
     ]
 }
@@ -59,7 +60,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, exhibit, models, hardware, claims):
+for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims):
     whygpu.add_command(command)
 
 
