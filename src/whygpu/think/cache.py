@@ -60,11 +60,10 @@ class Cache:
 
         Those are ``(B, kv_heads, length + T, head_dim)``. Layers may differ in heads and dimensions.
         """
-        start, end = self.length, self.length + keys.shape[2]
+        start, end, put = self.length, self.length + keys.shape[2], engine.current().put
         with engine.other("cache", size=2 * 4 * (prod(keys.shape) + prod(values.shape))):  # read and written
             for held, new in ((self._keys, keys), (self._values, values)):
-                held[layer] = self._with_room(held[layer], new, end)
-                held[layer][:, :, start:end, :] = new
+                held[layer] = put(self._with_room(held[layer], new, end), new, start)
         return self._keys[layer][:, :, :end, :], self._values[layer][:, :, :end, :]
 
     def advance(self, tokens: int) -> None:
@@ -86,6 +85,4 @@ class Cache:
         grown = backend.xp.empty(
             (batch, heads, room, dimensions), dtype=backend.xp.float32, device=backend.device
         )
-        if held is not None:
-            grown[:, :, : self.length, :] = held[:, :, : self.length, :]
-        return grown
+        return grown if held is None else backend.put(grown, held[:, :, : self.length, :], 0)
