@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ class Group(Ranks):
     def __init__(self, backend: Backend, distributed: Any, store: Any) -> None:
         self.backend, self._distributed, self._store = backend, distributed, store
         self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
+        self._agreed = 0
 
     @classmethod
     def meet(cls, backend: Backend) -> Group:
@@ -115,11 +117,12 @@ class Group(Ranks):
 
     def agree(self, what: str, value: str) -> None:
         """By the store, so that those that never come are noticed too."""
-        mine = f"agree/{what}/{self.rank}"
-        self._store.set(mine, value)
+        self._agreed += 1
+        key = f"agree/{self._agreed}"
+        self._store.set(f"{key}/{self.rank}", value)
         for rank in range(self.size):
             with _lost(self):
-                theirs = self._store.get(f"agree/{what}/{rank}").decode("utf-8", "replace")
+                theirs = self._store.get(f"{key}/{rank}").decode("utf-8", "replace")
             if theirs != value:
                 raise UserError(
                     f"rank {self.rank} has {what} {value!r:.60}, rank {rank} has {theirs!r:.60}; "
@@ -192,7 +195,7 @@ def _lost(group: Group) -> Iterator[None]:
         yield
     except RuntimeError as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        reason = reason.rpartition("] ")[2][:120]
+        reason = re.sub(r"\[/\S+\] ", "", reason).partition(". ")[0][:120]
         raise UserError(
             f"rank {group.rank} of {group.size} lost another rank ({reason}); its own line says why"
         ) from error
