@@ -12,10 +12,12 @@ import rich_click as click
 
 from whygpu import __version__
 from whygpu.cli.bench import bench
+from whygpu.cli.doctor import doctor
 from whygpu.cli.draw import draw
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
 from whygpu.cli.models import models
+from whygpu.cli.ranks import mute
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
 from whygpu.cli.think import think
@@ -28,7 +30,7 @@ click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
         {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think"]},
-        {"name": "What is known", "commands": ["models", "hardware"]},
+        {"name": "What is known", "commands": ["models", "hardware", "doctor"]},
     ]
 }
 
@@ -57,7 +59,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, models, hardware):
+for command in (run, roofline, bench, draw, think, models, hardware, doctor):
     whygpu.add_command(command)
 
 
@@ -68,6 +70,7 @@ def main(arguments: list[str] | None = None) -> Any:
             stream.reconfigure(
                 errors="replace"
             )  # a terminal that cannot show a character shows a question mark
+    mute()
     with one_clear_line():
         whygpu.main(args=arguments, prog_name="whygpu", standalone_mode=False)
     sys.exit(0)

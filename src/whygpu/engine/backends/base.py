@@ -69,6 +69,23 @@ class Backend:
         self.synchronize()
         return perf_counter() - started
 
+    @property
+    def card(self) -> str:
+        """What the device calls itself."""
+        return self.name
+
+    def products(self) -> dict[str, Callable[[int], Callable[[], object]]]:
+        """By number format (fp32, tf32, fp16, bf16, fp8): ``make(side)`` gives a call that multiplies squares."""
+
+        def make(side: int) -> Callable[[], object]:
+            import numpy as np
+
+            random = np.random.default_rng(side)
+            a, b = (self.asarray(random.standard_normal((side, side), dtype=np.float32)) for _ in range(2))
+            return lambda: self.matmul(a, b)
+
+        return {"fp32": make}
+
     def memory(self) -> int | None:
         """Bytes that are free for arrays now; None where that cannot be known."""
         import psutil

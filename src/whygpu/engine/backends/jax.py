@@ -70,6 +70,30 @@ class JaxBackend(Backend):
             self._jax.device_put(np.zeros((), np.float32), self.device).block_until_ready()
             (self.xp.zeros((), device=self.device) + 1).block_until_ready()
 
+    @property
+    def card(self) -> str:
+        """What the device calls itself."""
+        return str(self.device.device_kind)
+
+    def products(self) -> dict[str, Callable[[int], Callable[[], object]]]:
+        """float32 in full, in XLA's fast form on a device that has one, and the halves."""
+
+        def squares(dtype: str, precision: str) -> Callable[[int], Callable[[], object]]:
+            def make(side: int) -> Callable[[], object]:
+                random = np.random.default_rng(side)
+                a, b = (
+                    self.asarray(random.standard_normal((side, side), dtype=np.float32), dtype) for _ in range(2)
+                )
+                product = self._jax.jit(lambda a, b: self.xp.matmul(a, b, precision=precision))
+                return lambda: product(a, b).block_until_ready()
+
+            return make
+
+        kinds = {"fp32": squares("float32", "highest")}
+        if self.device.platform != "cpu":
+            kinds["tf32"] = squares("float32", "default")
+        return kinds | {"bf16": squares("bfloat16", "default"), "fp16": squares("float16", "default")}
+
     def memory(self) -> int | None:
         """What the device says of itself."""
         if self.device.platform == "cpu":

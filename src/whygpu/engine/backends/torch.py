@@ -86,11 +86,25 @@ class TorchBackend(Backend):
         return held.index_copy_(2, places, new.to(held.dtype))
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """On CUDA one graph that is launched at once; elsewhere compiling was measured to gain nothing."""
+        """On CUDA one graph, launched at once; elsewhere the function itself (docs/devices.md has the figures)."""
         if not self.compiles:
             return function
-        compiled: Callable[..., Any] = self._torch.compile(function, mode="reduce-overhead")
-        return compiled
+        from whygpu.engine.backends.torch_graph import Graph
+
+        return Graph(self._torch, function)
+
+    @property
+    def card(self) -> str:
+        """What the device calls itself."""
+        with contextlib.suppress(AttributeError, RuntimeError, AssertionError):
+            return str(self._module.get_device_name(self.device))
+        return self.name
+
+    def products(self) -> dict[str, Callable[[int], Callable[[], object]]]:
+        """float32, the halves, on CUDA TF32 and (from compute capability 8.9 on) FP8 too."""
+        from whygpu.engine.backends.torch_products import products
+
+        return products(self._torch, self.device)
 
     def synchronize(self) -> None:
         """Wait for the device where it works asynchronously."""

@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,8 @@ SILENCE = 600.0
 """Seconds that a rank may work between two messages. A rank that dies is noticed at once: its connections
 close, and torchrun ends the others."""
 CLAIM = "whygpu/failed"
+WARM = 3
+"""Transfers that are not counted: connections are made at the first."""
 
 
 class Group(Ranks):
@@ -128,6 +130,54 @@ class Group(Ranks):
                     f"rank {self.rank} has {what} {value!r:.60}, rank {rank} has {theirs!r:.60}; "
                     "all ranks must be started alike"
                 )
+
+    @property
+    def transport(self) -> str:
+        """``gloo`` or ``nccl``."""
+        return str(self._distributed.get_backend())
+
+    def everyones(self, value: Any) -> list[Any]:
+        """What each rank has to say, in their order, on all ranks."""
+        said: list[Any] = [None] * self.size
+        with _lost(self):
+            self._distributed.all_gather_object(said, value)
+        return said
+
+    def timed(self, kind: str, size: int, repeats: int) -> list[float]:
+        """Seconds of each of ``repeats`` transfers of ``size`` bytes, once a few are through.
+
+        ``all-reduce``, ``all-gather``, or ``point-to-point``: to the next rank and back, halved.
+        """
+        import torch
+
+        device = self.backend.device if self.transport == "nccl" else "cpu"
+        array = torch.ones(size // 4, device=device)
+        parts = [torch.empty_like(array) for _ in range(self.size)]
+        transfers: dict[str, Callable[[], object]] = {
+            "all-reduce": lambda: self._distributed.all_reduce(array),
+            "all-gather": lambda: self._distributed.all_gather(parts, array),
+            "point-to-point": lambda: self._there_and_back(array),
+        }
+        samples = []
+        for number in range(repeats + WARM):
+            with _lost(self):
+                self._distributed.barrier()
+                seconds = self.backend.seconds(transfers[kind])
+            array.fill_(1)
+            if number >= WARM:
+                samples.append(seconds / 2 if kind == "point-to-point" else seconds)
+        return samples
+
+    def _there_and_back(self, array: Any) -> None:
+        """Even ranks send first; a last rank without a partner waits for nobody."""
+        partner = self.rank ^ 1
+        if partner >= self.size:
+            return
+        first, second = self._distributed.send, self._distributed.recv
+        if self.rank % 2:
+            first, second = second, first
+        first(array, partner)
+        second(array, partner)
 
     def claim(self) -> bool:
         """Whether this is the first rank that failed."""

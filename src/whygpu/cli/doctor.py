@@ -1,0 +1,28 @@
+"""``whygpu doctor``: what of the stack is here, what is not, and what to install for more."""
+
+import rich_click as click
+
+from whygpu.cli.options import json_option, language_option
+
+__all__ = ["doctor"]
+
+
+@click.command()
+@json_option
+@language_option
+def doctor(as_json: bool, language: str | None) -> None:
+    """Show which accelerators, drivers, libraries and frameworks are here, and which --device names work.
+
+    Example: [bold]whygpu doctor --json[/bold]
+    """
+    from whygpu.cli.screen import Screen
+    from whygpu.cli.tables.stack import stack_tables
+    from whygpu.measure.stack import stack
+
+    screen = Screen(language, as_json)
+    with screen.working("doctor.working"):
+        found = stack(progress=screen.progress)
+    if as_json:
+        screen.json(found.as_dict())
+    else:
+        screen.show(*stack_tables(screen.texts, found))
