@@ -18,11 +18,14 @@ def doctor(as_json: bool, language: str | None) -> None:
     from whygpu.cli.screen import Screen
     from whygpu.cli.tables.stack import stack_tables
     from whygpu.measure.stack import stack
+    from whygpu.story.text import texts
 
     screen = Screen(language, as_json)
     with screen.working("doctor.working"):
         found = stack(progress=screen.progress)
     if as_json:
-        screen.json(found.as_dict())
+        english = texts("en")
+        install = {part.key: english(f"doctor.install.{part.key}") for part in found.parts if not part.here}
+        screen.json({**found.as_dict(), "install": install})
     else:
         screen.show(*stack_tables(screen.texts, found))

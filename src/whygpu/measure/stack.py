@@ -1,4 +1,4 @@
-"""What of each layer of the stack is here: drivers, libraries, frameworks, devices; and what to install for more."""
+"""What of each layer of the stack is here: drivers, libraries, frameworks, devices."""
 
 import contextlib
 import ctypes.util
@@ -38,8 +38,6 @@ class Part:
     version: str
     """Empty where it is here but does not say."""
     found_by: str
-    install: str
-    """What to install where it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,8 @@ class Device:
     name: str
     usable: bool
     card: str
+    missing: str
+    """The package that it needs and that is not installed."""
     reason: str
 
 
@@ -119,7 +119,7 @@ def _look(row: dict[str, Any]) -> Part:
     """By Python package, program, file, then the system's loader; the first that says anything counts."""
 
     def found(version: str, by: str) -> Part:
-        return Part(row["key"], row["layer"], True, version, by, row["install"])
+        return Part(row["key"], row["layer"], True, version, by)
 
     for name in row.get("packages", ()):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -138,15 +138,17 @@ def _look(row: dict[str, Any]) -> Part:
         library = ctypes.util.find_library(name)
         if library:
             return found("", library)
-    return Part(row["key"], row["layer"], False, "", "", row["install"])
+    return Part(row["key"], row["layer"], False, "", "")
 
 
 def _try(name: str) -> Device:
     try:
         here = backend(name)
     except UserError as error:
-        return Device(name, False, "", str(error).partition(": ")[2] or str(error))
-    return Device(name, True, here.card, "")
+        reason = str(error).partition(": ")[2] or str(error)
+        missing = re.match(r"(\w+) is not installed", reason)
+        return Device(name, False, "", missing[1] if missing else "", reason)
+    return Device(name, True, here.card, "", "")
 
 
 def _cards() -> tuple[dict[str, Any], ...]:

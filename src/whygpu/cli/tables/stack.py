@@ -10,13 +10,11 @@ from whygpu.story.text import Texts
 
 __all__ = ["stack_tables"]
 
-INDENT = "  "
-
 
 def stack_tables(texts: Texts, found: Stack) -> list[RenderableType]:
     """What is here, in four parts."""
     part = next((part for part in found.parts if part.key == found.next_step), None)
-    more = texts("doctor.more", what=texts(f"doctor.part.{part.key}"), install=part.install) if part else ""
+    more = texts("doctor.more", what=texts(f"doctor.part.{part.key}"), install=texts(f"doctor.install.{part.key}")) if part else ""
     return [
         _host(texts, found),
         _layers(texts, found),
@@ -62,16 +60,21 @@ def _layers(texts: Texts, found: Stack) -> RenderableType:
         for part in parts:
             mark = Text("✓ ", style="green") if part.here else Text("– ", style="dim")
             name = mark + Text(texts(f"doctor.part.{part.key}"))
+            more = texts(f"doctor.install.{part.key}")
             version = part.version or (texts("doctor.here") if part.here else texts("doctor.missing"))
-            table.add_row(name, version, part.found_by, "" if part.here else part.install)
+            table.add_row(name, version, part.found_by, Text("" if part.here else more))
     return table
 
 
 def _devices(texts: Texts, found: Stack) -> RenderableType:
-    headings = (texts("doctor.device"), texts("doctor.usable"))
-    table = new_table(texts("doctor.devices"), *headings, text_columns=2)
+    headings = (texts(f"doctor.{key}") for key in ("device", "usable", "install"))
+    table = new_table(texts("doctor.devices"), *headings, text_columns=3)
     for device in found.devices:
-        mark = Text("✓ ", style="green") if device.usable else Text("– ", style="dim")
-        said = texts("doctor.works", card=device.card) if device.usable else texts("doctor.not", why=device.reason)
-        table.add_row(mark + Text(device.name), said)
+        if device.usable:
+            mark, said, more = Text("✓ ", style="green"), texts("doctor.works", card=device.card), ""
+        else:
+            mark, more = Text("– ", style="dim"), texts(f"doctor.device.{device.name}")
+            key = "package" if device.missing else "device"
+            said = texts(f"doctor.not.{key}", package=device.missing)
+        table.add_row(mark + Text(device.name), Text(said), Text(more))
     return table
