@@ -9,7 +9,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from whygpu.engine.backends.base import Backend
-from whygpu.engine.threads import available_threads
+from whygpu.engine.threads import own_threads
 
 __all__ = ["CpuBackend", "blas_threads"]
 
@@ -22,7 +22,7 @@ class CpuBackend(Backend):
         self.xp: Any = array_api_compat.numpy
         self.device: Any = "cpu"
         self.fast = kernels
-        self.threads = threads or available_threads()
+        self.threads = threads or own_threads()
 
     def asarray(self, values: Any, dtype: str = "float32") -> Any:
         """A NumPy array; no copy where none is needed."""

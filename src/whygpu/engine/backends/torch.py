@@ -11,7 +11,7 @@ import numpy as np
 from whygpu.engine.backends.base import DTYPES, Backend
 from whygpu.engine.backends.packages import load
 from whygpu.engine.errors import UserError
-from whygpu.engine.threads import available_threads
+from whygpu.engine.threads import own_threads
 
 __all__ = ["INSTALL", "PLUGINS", "TorchBackend"]
 
@@ -41,7 +41,7 @@ class TorchBackend(Backend):
         if kind in PLUGINS:
             load(PLUGINS[kind], self.name, INSTALL[kind])
         self.xp: Any = importlib.import_module("array_api_compat.torch")
-        self.threads = threads or available_threads()
+        self.threads = threads or own_threads()
         try:
             self.device: Any = self._open(device)
             self._torch.zeros(1, device=self.device).cpu().numpy()  # "meta" computes nothing

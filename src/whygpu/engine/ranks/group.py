@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Group"]
 
-PATIENCE = 30.0
+PATIENCE = 20.0
 """Seconds that ranks wait for each other to appear; ``WHYGPU_RANKS_PATIENCE`` says otherwise."""
 SILENCE = 600.0
 """Seconds that a rank may work between two messages. A rank that dies is noticed at once: its connections
@@ -58,8 +58,8 @@ class Group(Ranks):
             raise UserError(f"device {backend.name}: ranks talk through PyTorch; use cpu or torch:<device>")
         if importlib.util.find_spec("torch") is None:
             raise UserError("several ranks need PyTorch; pip install 'whygpu[torch]'")
-        # its C++ code warns of every name that does not resolve; the one line that follows is enough
-        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+        # its C++ code prints a stack of frames where nobody answers; the one line that follows is enough
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
         import torch
         import torch.distributed as distributed
 
@@ -80,7 +80,7 @@ class Group(Ranks):
             )
         except (RuntimeError, ValueError, OSError) as error:
             where = f"{address}:{port}"
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:100]
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:100].rstrip(".")
             raise UserError(
                 f"rank {rank} of {size} met nobody at {where} within {patience:g} s ({reason}); "
                 "check the address, the port and that as many ranks were started"
