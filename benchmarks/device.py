@@ -75,7 +75,10 @@ def roofline(report: Report) -> None:
 def experiments(report: Report) -> None:
     here = rows(engine.backend("numpy"), quick=True)
     there = rows(report.device, quick=True)
-    report.data["experiments"] = {"numpy": [r.as_dict() for r in here], "device": [r.as_dict() for r in there]}
+    report.data["experiments"] = {
+        "numpy": [r.as_dict() for r in here],
+        "device": [r.as_dict() for r in there],
+    }
     for ours, theirs in zip(here, there, strict=True):
         best = theirs.timing.minimum
         faster = ratio(ours.timing.minimum / best)
@@ -153,7 +156,12 @@ def main() -> None:
         print(f"device.sh: {error}", file=sys.stderr)
         sys.exit(2)
     report = Report(device)
-    for section, work in (("roofline", roofline), ("words", words), ("frame", frames), ("experiments", experiments)):
+    for section, work in (
+        ("roofline", roofline),
+        ("words", words),
+        ("frame", frames),
+        ("experiments", experiments),
+    ):
         report.section(section, work)
     seconds = perf_counter() - report.started
     when = datetime.now(UTC).isoformat(timespec="seconds")

@@ -118,7 +118,9 @@ def test_links_between_two_ranks(said: dict[str, Any]) -> None:
 
 def test_the_command_among_ranks(folder: Path) -> None:
     path = str(sorted((folder / "models").iterdir())[1])
-    done = launch(2, "-m", "whygpu", "think", "Hello", "--model", path, "--raw", "-n", "5", "--ledger", "--json")
+    done = launch(
+        2, "-m", "whygpu", "think", "Hello", "--model", path, "--raw", "-n", "5", "--ledger", "--json"
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout)  # one rank speaks
     alone = think.generate(think.load(path, path="portable"), "Hello", max_tokens=5, chat=False)
@@ -156,10 +158,19 @@ def test_a_rank_that_dies_ends_the_job(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "line"),
     [
-        ({"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}, "met nobody at 127.0.0.1:1"),
+        (
+            {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"},
+            "met nobody at 127.0.0.1:1",
+        ),
         ({"RANK": "0", "WORLD_SIZE": "2", "MASTER_PORT": "1"}, "MASTER_ADDR is not set"),
-        ({"RANK": "0", "WORLD_SIZE": "two", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}, "WORLD_SIZE is 'two'"),
-        ({"RANK": "2", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}, "RANK is 2 of WORLD_SIZE 2"),
+        (
+            {"RANK": "0", "WORLD_SIZE": "two", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"},
+            "WORLD_SIZE is 'two'",
+        ),
+        (
+            {"RANK": "2", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"},
+            "RANK is 2 of WORLD_SIZE 2",
+        ),
     ],
 )
 def test_ranks_that_cannot_meet(environment: dict[str, str], line: str) -> None:

@@ -98,7 +98,9 @@ class Links:
         """
         found = next((link for link in self.links if link.kind == kind), None)
         if found is None:
-            raise UserError(f"link: {kind!r:.40} was not measured; measured: {', '.join(x.kind for x in self.links)}")
+            raise UserError(
+                f"link: {kind!r:.40} was not measured; measured: {', '.join(x.kind for x in self.links)}"
+            )
         return found
 
     def as_dict(self) -> dict[str, Any]:
@@ -126,7 +128,9 @@ def measure_links(*, quick: bool = False, progress: Progress = silent) -> Links:
     """
     group: Any = here()
     if group.size == 1:
-        raise UserError("links need two ranks or more; start with torchrun --nproc-per-node 2 -m whygpu roofline")
+        raise UserError(
+            "links need two ranks or more; start with torchrun --nproc-per-node 2 -m whygpu roofline"
+        )
     transfers = []
     for number, kind in enumerate(KINDS):
         progress("measure.links", number / len(KINDS), kind=kind)
@@ -170,9 +174,7 @@ def fit(kind: str, transfers: Sequence[Transfer], ranks: int) -> Link:
     error = median(abs(alpha + beta * t.sent - t.fastest) / t.fastest for t in transfers)
     sizes = f"{len(transfers)} sizes from {transfers[0].size} to {largest.size} B"
     on = f"{kind} between {ranks} ranks, fastest repeats of {sizes}"
-    return Link(
-        kind, Figure(alpha, Basis.FITTED, on), Figure(1 / beta, Basis.FITTED, on), error
-    )
+    return Link(kind, Figure(alpha, Basis.FITTED, on), Figure(1 / beta, Basis.FITTED, on), error)
 
 
 def links_file() -> Path:

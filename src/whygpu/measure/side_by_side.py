@@ -56,7 +56,11 @@ class Row:
 
 
 def rows(
-    backend: Backend, *, numbers: tuple[int, ...] = (1, 2, 3), quick: bool = False, progress: Progress = silent
+    backend: Backend,
+    *,
+    numbers: tuple[int, ...] = (1, 2, 3),
+    quick: bool = False,
+    progress: Progress = silent,
 ) -> list[Row]:
     """Run the experiments of these numbers (3 brings the vertex race) on a device, in float32."""
     bench = _Bench(backend, 0.05 if quick else 0.2)
@@ -135,7 +139,13 @@ class _Bench:
         self.rows.append(Row(experiment, name, (batch, m, n, k), 2 * batch * m * n * k, moved, timing))
 
     def other(
-        self, experiment: str, name: str, call: Callable[[], Any], shape: tuple[int, ...], flop: int, arrays: int
+        self,
+        experiment: str,
+        name: str,
+        call: Callable[[], Any],
+        shape: tuple[int, ...],
+        flop: int,
+        arrays: int,
     ) -> None:
         """Time a step that is no product: ``flop`` a number, ``arrays`` of its shape read and written."""
         values = prod(shape)

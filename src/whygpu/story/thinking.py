@@ -11,9 +11,7 @@ __all__ = ["QUESTION", "answer", "load_model", "warm_up"]
 QUESTION = "Why do LLMs need GPUs?"
 
 
-def load_model(
-    name: str | None, backend: Backend, progress: Progress, dtype: str = "float32"
-) -> think.Model:
+def load_model(name: str | None, backend: Backend, progress: Progress, dtype: str = "float32") -> think.Model:
     """The model asked for; without a name the default, or, where none can be had, an invented one.
 
     Raises

@@ -63,9 +63,9 @@ class Cache:
         Sequences side by side, all of the same length.
     dtype
         What they are held in.
-    whole
-        Take the memory of all ``capacity`` tokens at first: its arrays then never change their shape, which
-        a compiled decode step needs.
+    room
+        Take the memory of so many tokens (``capacity`` or more) at first: the arrays then never change their
+        shape, which a compiled decode step needs. 0: as they come.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class Cache:
         batch: int = 1,
         *,
         dtype: str = "float32",
-        whole: bool = False,
+        room: int = 0,
     ) -> None:
         self.capacity = capacity
         self.length = 0
         """Tokens of each sequence so far."""
         self.batch = batch
         self.dtype = dtype
-        self.whole = whole
+        self.room = room
         self.keys: list[Any] = [None] * architecture.layers
         """By layer (B, kv_heads, room, head_dim); None before the first token."""
         self.values: list[Any] = [None] * architecture.layers
@@ -129,10 +129,10 @@ class Cache:
         if needed <= room:
             return held
         batch, heads, _, dimensions = new.shape
-        room = self.capacity if self.whole else min(self.capacity, max(needed, 2 * room, FIRST_ROOM))
+        room = self.room or min(self.capacity, max(needed, 2 * room, FIRST_ROOM))
         backend = engine.current()
-        # what a whole cache does not hold yet is multiplied by weights of 0, so it must be numbers
-        make = backend.xp.zeros if self.whole else backend.xp.empty
+        # what a compiled step's cache does not hold yet is multiplied by weights of 0, so it must be numbers
+        make = backend.xp.zeros if self.room else backend.xp.empty
         shape = (batch, heads, room, dimensions)
         grown = make(shape, dtype=getattr(backend.xp, self.dtype), device=backend.device)
         return grown if held is None else backend.put(grown, held[:, :, : self.length, :], 0)

@@ -98,8 +98,8 @@ class Model:
     """The weights of the fast path, where that runs this model on this backend."""
     dtype: str = "float32"
     """What the portable path holds matrices and cache in."""
-    steps: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
-    """Compiled decode steps by the cache's capacity (``static``)."""
+    steps: dict[tuple[int, tuple[bool, ...]], Any] = field(default_factory=dict, compare=False, repr=False)
+    """Compiled decode steps by the room of the cache and the kind of positions (``static``)."""
 
     def with_weights(self, weights: Weights) -> "Model":
         """The same model with other arrays (those that a compiled step is given)."""

@@ -31,13 +31,9 @@ def new_cache(model: Model, capacity: int) -> Remembers:
         from whygpu.think.fast.run import FastCache
 
         return FastCache(model.architecture, capacity)
-    whole = engine.current().compiles
-    return Cache(model.architecture, _rounded(model, capacity) if whole else capacity, dtype=model.dtype, whole=whole)
-
-
-def _rounded(model: Model, capacity: int) -> int:
-    """Compiled steps are made for one capacity: few different ones are enough."""
-    return min(-(-capacity // ROOM) * ROOM, max(capacity, model.architecture.context))
+    # compiled steps are made for one room: few different ones are enough
+    room = -(-capacity // ROOM) * ROOM if engine.current().compiles else 0
+    return Cache(model.architecture, capacity, dtype=model.dtype, room=room)
 
 
 def prefill(

@@ -36,7 +36,7 @@ def steps_are_compiled(model: Model, cache: Any) -> bool:
         engine.current().compiles
         and not engine.listening()
         and isinstance(cache, Cache)
-        and cache.whole
+        and cache.room > 0
         and cache.length > 0
         and not model.architecture.experts
         and ranks.here().size == 1
@@ -47,7 +47,7 @@ def static_step(model: Model, token: Any, cache: Cache) -> Any:
     """One token through the compiled step: (1, 1) integers -> (1, vocab) scores, both on the device."""
     cache.reserve(1)
     backend = engine.current()
-    step, arrays = _compiled(model, cache.capacity)
+    step, arrays = _compiled(model, cache)
     position = backend.asarray(cache.length, dtype="int64")  # ()
     scores, cache.keys, cache.values = step(
         arrays, token, position, keys=list(cache.keys), values=list(cache.values)
@@ -81,8 +81,8 @@ def decode_greedily(model: Model, token: int, cache: Cache, count: int) -> list[
 class _StaticPlaces:
     """One new token at ``position``, an array; the tables are those of all positions."""
 
-    def __init__(self, position: Any, capacity: int, tables: dict[Rope, tuple[Any, Any]]) -> None:
-        self.position, self.capacity, self.tables = position, capacity, tables
+    def __init__(self, position: Any, room: int, tables: dict[Rope, tuple[Any, Any]]) -> None:
+        self.position, self.room, self.tables = position, room, tables
 
     def rows(self, positions: Any) -> Any:
         xp = engine.current().xp
@@ -97,19 +97,19 @@ class _StaticPlaces:
     def mask(self, window: int | None) -> Any:
         backend = engine.current()
         xp = backend.xp
-        keys = xp.arange(self.capacity, dtype=xp.int64, device=backend.device)
+        keys = xp.arange(self.room, dtype=xp.int64, device=backend.device)
         hidden = keys > self.position
         if window is not None:
             hidden = hidden | (keys <= self.position - window)
-        nothing = xp.zeros(self.capacity, dtype=xp.float32, device=backend.device)
-        return xp.where(hidden, nothing - float("inf"), nothing)[None, :]  # (1, capacity)
+        nothing = xp.zeros(self.room, dtype=xp.float32, device=backend.device)
+        return xp.where(hidden, nothing - float("inf"), nothing)[None, :]  # (1, room)
 
 
 class _StaticCache(Cache):
     """The cache inside the step: what it is told to hold, all of it visible."""
 
     def __init__(self, a: Architecture, places: _StaticPlaces, keys: list[Any], values: list[Any]) -> None:
-        super().__init__(a, places.capacity, whole=True)
+        super().__init__(a, places.room, room=places.room)
         self.here = places
         self.keys, self.values = keys, values
 
@@ -124,27 +124,29 @@ class _StaticCache(Cache):
         return self.keys[layer], self.values[layer]
 
 
-def _compiled(model: Model, capacity: int) -> tuple[Step, list[Any]]:
-    """The step for caches of ``capacity`` tokens, and the weights that it takes."""
-    if capacity in model.steps:
-        found: tuple[Step, list[Any]] = model.steps[capacity]
-        return found
-    a, backend = model.architecture, engine.current()
-    arrays, rebuilt = _flat(model.weights)
+def _compiled(model: Model, like: Cache) -> tuple[Step, list[Any]]:
+    """The step for caches of that room, and the weights that it takes."""
+    a, backend, room = model.architecture, engine.current(), like.room
     turning = sorted({b.rope for b in a.blocks if b.rope is not None}, key=repr)
-    tables = [rope_table(rope, 0, capacity, long=rope.is_long(capacity)) for rope in turning]
+    long = tuple(rope.is_long(like.capacity) for rope in turning)
+    if (room, long) in model.steps:
+        found: tuple[Step, list[Any]] = model.steps[room, long]
+        return found
+    arrays, rebuilt = _flat(model.weights)
+    tables = [rope_table(rope, 0, room, long=is_long) for rope, is_long in zip(turning, long, strict=True)]
     weights = len(arrays)
     arrays += [array for pair in tables for array in pair]
 
     def step(arrays: list[Any], token: Any, position: Any, *, keys: list[Any], values: list[Any]) -> Any:
         pairs = zip(arrays[weights::2], arrays[weights + 1 :: 2], strict=True)
-        places = _StaticPlaces(position, capacity, dict(zip(turning, pairs, strict=True)))
+        places = _StaticPlaces(position, room, dict(zip(turning, pairs, strict=True)))
         cache = _StaticCache(a, places, list(keys), list(values))
         scores = forward(model.with_weights(rebuilt(arrays[:weights])), token, cache)
         return scores, cache.keys, cache.values
 
-    model.steps[capacity] = backend.compiled(step), arrays
-    return model.steps[capacity]
+    made = backend.compiled(step), arrays
+    model.steps[room, long] = made
+    return made
 
 
 def _flat(weights: Weights) -> tuple[list[Any], Callable[[list[Any]], Weights]]:

@@ -16,7 +16,14 @@ def side_by_side_tables(
     texts: Texts, here: list[Row], there: list[Row], device: Backend
 ) -> list[RenderableType]:
     """``here`` on NumPy, ``there`` on ``device``: the same work in the same order."""
-    headings = [texts("side.work"), texts("side.flop"), "NumPy", device.name, texts("side.rate"), texts("side.faster")]
+    headings = [
+        texts("side.work"),
+        texts("side.flop"),
+        "NumPy",
+        device.name,
+        texts("side.rate"),
+        texts("side.faster"),
+    ]
     table = new_table(texts("side.title", device=device.name, card=device.card), *headings)
     for at, (ours, theirs) in enumerate(zip(here, there, strict=True)):
         if at and here[at - 1].experiment != ours.experiment:

@@ -14,7 +14,13 @@ __all__ = ["stack_tables"]
 def stack_tables(texts: Texts, found: Stack) -> list[RenderableType]:
     """What is here, in four parts."""
     part = next((part for part in found.parts if part.key == found.next_step), None)
-    more = texts("doctor.more", what=texts(f"doctor.part.{part.key}"), install=texts(f"doctor.install.{part.key}")) if part else ""
+    more = (
+        texts(
+            "doctor.more", what=texts(f"doctor.part.{part.key}"), install=texts(f"doctor.install.{part.key}")
+        )
+        if part
+        else ""
+    )
     return [
         _host(texts, found),
         _layers(texts, found),
@@ -32,7 +38,9 @@ def _host(texts: Texts, found: Stack) -> RenderableType:
     rows = {
         "machine.cpu": host["cpu"] or texts("unknown"),
         "machine.system": f"{host['system']} · {host['python']} · NumPy {host['numpy']}",
-        "machine.blas": texts("doctor.blas", name=f"{blas['name']} {blas['version']} ({blas['kernel']})", n=threads),
+        "machine.blas": texts(
+            "doctor.blas", name=f"{blas['name']} {blas['version']} ({blas['kernel']})", n=threads
+        ),
         "doctor.engine": texts("doctor.threads", n=host["engine_threads"]),
         "machine.simd": ", ".join(host["simd"]) or texts("unknown"),
         "doctor.numba": f"Numba {host['numba']} · llvmlite {host['llvmlite']}",
@@ -46,7 +54,9 @@ def _host(texts: Texts, found: Stack) -> RenderableType:
         if "compute_capability" in card:
             cores = card["tensor_cores"]
             about.append(texts("doctor.capability", capability=card["compute_capability"]))
-            about.append(texts("doctor.tensor-cores", generation=cores) if cores else texts("doctor.no-tensor-cores"))
+            about.append(
+                texts("doctor.tensor-cores", generation=cores) if cores else texts("doctor.no-tensor-cores")
+            )
         table.add_row(texts("machine.accelerators"), " · ".join(about))
     return table
 

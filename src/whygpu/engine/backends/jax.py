@@ -1,6 +1,7 @@
 """JAX: XLA on the CPU, NVIDIA and AMD GPUs, TPUs. Its arrays cannot be written; its compiler likes whole steps."""
 
 import contextlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +62,8 @@ class JaxBackend(Backend):
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``jax.jit``; the arguments named ``keys`` and ``values`` are given away to be written in place."""
-        compiled: Callable[..., Any] = self._jax.jit(function, donate_argnames=("keys", "values"))
+        given = [name for name in ("keys", "values") if name in inspect.signature(function).parameters]
+        compiled: Callable[..., Any] = self._jax.jit(function, donate_argnames=given)
         return compiled
 
     def synchronize(self) -> None:
@@ -82,7 +84,8 @@ class JaxBackend(Backend):
             def make(side: int) -> Callable[[], object]:
                 random = np.random.default_rng(side)
                 a, b = (
-                    self.asarray(random.standard_normal((side, side), dtype=np.float32), dtype) for _ in range(2)
+                    self.asarray(random.standard_normal((side, side), dtype=np.float32), dtype)
+                    for _ in range(2)
                 )
                 product = self._jax.jit(lambda a, b: self.xp.matmul(a, b, precision=precision))
                 return lambda: product(a, b).block_until_ready()

@@ -57,7 +57,9 @@ def _tf32(torch: Any, device: Any) -> Make:
 def _fp8(torch: Any, device: Any) -> Make:
     def make(side: int) -> Callable[[], object]:
         a = torch.randn(side, side, device=device).to(torch.float8_e4m3fn)
-        b = torch.randn(side, side, device=device).to(torch.float8_e4m3fn).t()  # by columns, as cuBLASLt wants
+        b = (
+            torch.randn(side, side, device=device).to(torch.float8_e4m3fn).t()
+        )  # by columns, as cuBLASLt wants
         one = torch.ones((), device=device)
         return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
 

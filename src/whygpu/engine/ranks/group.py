@@ -73,7 +73,9 @@ class Group(Ranks):
                 wait_for_workers=False,
             )  # fmt: skip
             store.set_timeout(timedelta(seconds=patience))
-            own = distributed.PrefixStore(f"whygpu/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+            own = distributed.PrefixStore(
+                f"whygpu/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store
+            )
             _check_size(own, rank, size)
             distributed.init_process_group(
                 kind, store=own, rank=rank, world_size=size, timeout=timedelta(seconds=SILENCE)
