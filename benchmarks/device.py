@@ -1,7 +1,7 @@
 """Everything about one device in one table: roofline, experiments, frames, words. Run by ``device.sh``.
 
-Each section has a share of the four minutes and is left out, by name, once they are over. Correctness is checked
-against NumPy on the same machine: triangle ids of a frame, greedy tokens of a model.
+Each section is left out, by name, once the time is over. Correctness is checked against NumPy on the same
+machine: triangle ids of a frame, greedy tokens of a model.
 """
 
 import json
@@ -50,12 +50,14 @@ class Report:
             self.data["failed"].append(name)
 
     def add(self, section: str, what: str, result: str, remark: str = "", *, good: bool = True) -> None:
+        """One line; what is not good makes the whole a failure."""
         self.lines.append((section, what, result, remark))
         if not good:
             self.data["failed"].append(f"{section}: {what}")
 
 
 def roofline(report: Report) -> None:
+    """Products by number format, memory, launch."""
     found = device_roofline(report.device, quick=True)
     report.data["roofline"] = found.as_dict()
     for dtype in found.dtypes:
@@ -73,6 +75,7 @@ def roofline(report: Report) -> None:
 
 
 def experiments(report: Report) -> None:
+    """The article's, and the vertex race."""
     here = rows(engine.backend("numpy"), quick=True)
     there = rows(report.device, quick=True)
     report.data["experiments"] = {
@@ -86,6 +89,7 @@ def experiments(report: Report) -> None:
 
 
 def frames(report: Report) -> None:
+    """Triangle ids and colours against NumPy's."""
     for name in ("cube", "sphere:4"):
         scene = draw.load(name)
         expected = draw.render(scene, SIZE, backend="numpy", path="portable")
@@ -101,6 +105,7 @@ def frames(report: Report) -> None:
 
 
 def words(report: Report) -> None:
+    """Greedy tokens against NumPy's; decoding as it reads, compiled, and without the host."""
     device = report.device
     expected = _said(think.load(models.DEFAULT, backend="numpy", path="portable"))[0]
     for dtype in device.dtypes:
@@ -149,6 +154,7 @@ def _without_host(model: think.Model) -> float:
 
 
 def main() -> None:
+    """Run every section, print the table, write the results."""
     name, folder = sys.argv[1], Path(sys.argv[2])
     try:
         device = engine.backend(name)
@@ -156,17 +162,12 @@ def main() -> None:
         print(f"device.sh: {error}", file=sys.stderr)
         sys.exit(2)
     report = Report(device)
-    for section, work in (
-        ("roofline", roofline),
-        ("words", words),
-        ("frame", frames),
-        ("experiments", experiments),
-    ):
-        report.section(section, work)
+    for work in (roofline, words, frames, experiments):
+        report.section(work.__name__, work)
     seconds = perf_counter() - report.started
     when = datetime.now(UTC).isoformat(timespec="seconds")
-    table = new_table(f"{device.name}: {device.card} ({when}, {seconds:.0f} s)", "section", "what", "result", "remark",
-                      text_columns=4)  # fmt: skip
+    title = f"{device.name}: {device.card} ({when}, {seconds:.0f} s)"
+    table = new_table(title, "section", "what", "result", "remark", text_columns=4)
     for line in report.lines:
         table.add_row(*line)
     Console(width=100).print(table)

@@ -1,4 +1,4 @@
-"""Backends by name: which are refused and how, what they say of themselves, and that JAX draws and thinks alike."""
+"""Backends by name: which are refused and how, what each can do, and that JAX draws and thinks alike."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Run on every rank by torchrun: models, frames and links; rank 0 writes what was said, held, drawn and measured.
+"""Run on every rank by torchrun: models, frames and links; rank 0 writes what came of them.
 
 Arguments: a folder of models, the JSON file to write, the device, tokens.
 """

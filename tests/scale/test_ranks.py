@@ -1,5 +1,6 @@
-"""Two real ranks on gloo: the same words, shares of the weights, frames in order, one line where something fails."""
+"""Two real ranks on gloo: the same words, shares of the weights, frames in order, one line of failure."""
 
+import itertools
 import json
 import os
 import signal
@@ -194,7 +195,7 @@ def test_shares_of_a_row() -> None:
             parts = [ranks.bounds(count, rank, size) for rank in range(size)]
             assert parts[0][0] == 0
             assert parts[-1][1] == count
-            assert all(a[1] == b[0] for a, b in zip(parts, parts[1:], strict=False))
+            assert all(a[1] == b[0] for a, b in itertools.pairwise(parts))
             assert max(b - a for a, b in parts) - min(b - a for a, b in parts) <= 1
 
 

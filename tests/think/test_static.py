@@ -1,4 +1,4 @@
-"""The decode step of unchanging shapes says what the readable one says; weights in bfloat16; models too large."""
+"""The decode step of unchanging shapes says what the readable one says; halves; models too large."""
 
 from collections.abc import Callable
 from pathlib import Path

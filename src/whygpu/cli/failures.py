@@ -56,5 +56,5 @@ def _stop(message: str) -> None:
     line = " ".join(message.split())
     if ranks.claim_word():  # of several ranks that fail alike one says it
         rank = f"rank {os.environ['RANK']}: " if ranks.here().size > 1 and line[:5] != "rank " else ""
-        print(f"whygpu: {rank}{line}", file=sys.__stderr__ if ranks.launched() else sys.stderr)  # noqa: T201
+        print(f"whygpu: {rank}{line}", file=sys.__stderr__ if ranks.launched() else sys.stderr)
     sys.exit(BAD_INPUT)

@@ -26,8 +26,7 @@ def roofline(
     """Measure this machine: arithmetic, memory bandwidth, launch cost.
 
     The result is cached for this machine; --force measures again. With --device torch:cuda (or another) that
-    device is measured instead, in every number format that it has. Among several ranks what is measured is how
-    they talk.
+    device is measured instead, in every number format that it has. Among several ranks: their links.
 
     Examples: [bold]whygpu roofline --force --json[/bold],
     [bold]torchrun --nproc-per-node 2 -m whygpu roofline[/bold]

@@ -88,7 +88,7 @@ class DeviceRoofline:
         read = self.best("read") or self.best("copy")
         if read is None:
             raise UserError(f"{self.device}: its memory was not measured")
-        flops = {}
+        flops: dict[str, Figure] = {}
         for dtype in self.dtypes:
             key = "fp16" if dtype == "bf16" else dtype
             rate = self.best("gemm", dtype)

@@ -1,8 +1,8 @@
-"""How fast ranks talk: all-reduce, all-gather and point-to-point by size; latency (alpha) and bandwidth fitted.
+"""How fast ranks talk: all-reduce, all-gather, point-to-point by size; alpha and bandwidth fitted.
 
-The model is Hockney's (1994): a transfer of n bytes takes alpha + n / bandwidth seconds. n is what a rank sends:
-all of the array from point to point, 2 (p - 1) / p of it in a ring all-reduce, (p - 1) parts in an all-gather
-(Thakur et al. 2005).
+The model is Hockney's (1994): a transfer of n bytes takes alpha + n / bandwidth seconds. n is what a rank
+sends: all of the array from point to point, 2 (p - 1) / p of it in a ring all-reduce, (p - 1) parts in an
+all-gather (Thakur et al. 2005).
 """
 
 import contextlib
@@ -119,7 +119,7 @@ class Links:
 
 
 def measure_links(*, quick: bool = False, progress: Progress = silent) -> Links:
-    """Measure what the ranks of this job need to talk; every rank must call it. Kept for ``predict --link here``.
+    """Measure how the ranks of this job talk; every rank must call it. Kept for ``predict --link here``.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _sent(kind: str, size: int, ranks: int) -> int:
 
 
 def fit(kind: str, transfers: Sequence[Transfer], ranks: int) -> Link:
-    """The alpha and the bandwidth with the least squares of relative errors: small sizes count like large ones.
+    """The alpha and bandwidth with the least squares of relative errors: small sizes count like large ones.
 
     Fitted on the fastest repeats: what the link does, not what another process did to a core meanwhile.
     """

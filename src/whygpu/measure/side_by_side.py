@@ -1,4 +1,4 @@
-"""The article's experiments and the vertex race as portable code, so that any device can stand beside the CPU.
+"""The article's experiments and the vertex race as portable code: any device beside the CPU.
 
 ``experiments`` measures the CPU as people write NumPy; here one function measures every device alike, by the
 device's own clock, its arrays already in its memory.

@@ -25,7 +25,7 @@ DEVICES = (
 """Names for ``--device`` that are tried."""
 
 TENSOR_CORES = ((7, 0, "1"), (7, 5, "2"), (8, 0, "3"), (8, 9, "4"), (9, 0, "4"), (10, 0, "5"))
-"""Compute capability from which on a chip has Tensor Cores of that generation (NVIDIA, CUDA programming guide)."""
+"""Compute capability from which on a chip has Tensor Cores of that generation (CUDA programming guide)."""
 
 
 @dataclass(frozen=True, slots=True)

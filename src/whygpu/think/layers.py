@@ -33,7 +33,7 @@ FLOAT = 4
 def embed(table: Any, rows: Any, tokens: Any, scale: float = 1.0, first: int = 0) -> Any:
     """Look the tokens' vectors up, scale them and, where the family has such, add those of their positions.
 
-    ``table`` (vocab, d), ``rows`` (T, d) of the positions or None, ``tokens`` (B, T) integers -> (B*T, d) float32.
+    ``table`` (vocab, d), ``rows`` (T, d) of the positions or None, ``tokens`` (B, T) integers -> (B*T, d).
     Among several ranks each has the vocabulary's rows from ``first`` on, and the others' vectors are added.
     """
     xp = engine.current().xp

@@ -142,7 +142,7 @@ def load(
     models.Unavailable
         Where the model cannot be had (offline and not cached, or only its shapes are known).
     UserError
-        For a name that is unknown, a file that is damaged or not supported, or a device with too little memory.
+        For a name that is unknown, a file that is damaged or not supported, or too little memory.
     """
     if path not in PATHS:
         raise UserError(f"path {path!r:.40} is unknown; known: {', '.join(PATHS)}")
@@ -190,8 +190,8 @@ def check_dtype(backend: Backend, dtype: str) -> None:
         raise UserError(f"dtype {dtype!r:.40} is unknown; known: {', '.join(engine.DTYPES)}")
     if dtype not in backend.dtypes:
         raise UserError(
-            f"dtype {dtype}: device {backend.name} holds {', '.join(backend.dtypes)}; torch:<device> and jax hold "
-            f"{', '.join(engine.DTYPES)}"
+            f"dtype {dtype}: device {backend.name} holds {', '.join(backend.dtypes)}; "
+            f"torch:<device> and jax hold {', '.join(engine.DTYPES)}"
         )
 
 

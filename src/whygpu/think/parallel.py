@@ -1,8 +1,9 @@
 """Tensor parallel: which part of each weight array a rank has (Shoeybi et al. 2019, Megatron-LM).
 
-Q, K, V, gate and up are cut by rows, out and down by columns, so that attention and MLP each need one sum over
-the ranks; embedding and head are cut by the vocabulary. Experts are cut by their width, each rank has a part of
-all of them. Heads that cannot be shared evenly are not: every rank then has all of attention, and no sum follows.
+Q, K, V, gate and up are cut by rows, out and down by columns, so that attention and MLP each need one sum
+over the ranks; embedding and head are cut by the vocabulary. Experts are cut by their width, each rank has a
+part of all of them. Heads that cannot be shared evenly are not: every rank then has all of attention, and no
+sum follows.
 """
 
 from dataclasses import dataclass, replace

@@ -37,8 +37,8 @@ def check_room(architecture: Architecture, backend: Backend, dtype: str, size: i
         ways.append(f"{ranks} devices with as much each (torchrun --nproc-per-node)")
     ways.append("a smaller model, or one stored in Q4_0, Q4_1 or Q8_0 on --device cpu")
     raise UserError(
-        f"{architecture.name}: its weights need {_size(needed)} in {dtype}{each}, {backend.name} has {_size(free)} "
-        f"free; what would fit: {'; '.join(ways)}"
+        f"{architecture.name}: its weights need {_size(needed)} in {dtype}{each}, "
+        f"{backend.name} has {_size(free)} free; what would fit: {'; '.join(ways)}"
     )
 
 

@@ -1,8 +1,8 @@
 """A decode step whose shapes never change, so that a framework can compile it into one piece.
 
-The readable step looks at the keys that there are; this one looks at the whole room of the cache and hides what
-is not there yet. Its token and its position are arrays on the device, and so is the next token: many steps can
-run without asking the host. It is ``transformer.forward`` all the same: only the cache is another.
+The readable step looks at the keys that there are; this one looks at the whole room of the cache and hides
+what is not there yet. Its token and its position are arrays on the device, and so is the next token: many
+steps can run without asking the host. It is ``transformer.forward`` all the same: only the cache is another.
 """
 
 from __future__ import annotations

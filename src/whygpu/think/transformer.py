@@ -3,8 +3,8 @@
 Portable: Array API on the current backend's namespace. It reads in the order in which data flows; every
 product goes through ``engine.matmul`` under its own name, the rest through ``layers``, which counts it too.
 
-Among several ranks each has a share of the heads, of the MLP's width and of the vocabulary (``parallel``); what
-attention and MLP give is then a part of a sum. Alone, ``ranks`` gives back what it gets.
+Among several ranks each has a share of the heads, of the MLP's width and of the vocabulary (``parallel``);
+what attention and MLP give is then a part of a sum. Alone, ``ranks`` gives back what it gets.
 
 Rows: the tokens of all sequences are kept as the rows of one matrix, (B*T, d), since a product with weights
 treats each token alike; only attention needs to know which token belongs to which sequence.
@@ -69,7 +69,6 @@ def states(model: Model, tokens: Any, cache: Cache) -> Any:
     a, w = model.architecture, model.weights
     batch, length = tokens.shape
     cache.reserve(length)
-    past = cache.length
 
     places = cache.places(length)
     rows = None if w.positions is None else places.rows(w.positions)

@@ -2,7 +2,7 @@
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 from whygpu.engine.backends.base import DTYPES, Backend
@@ -41,31 +41,59 @@ def backend(name: str = "cpu", *, threads: int | None = None) -> Backend:
     if name == "auto":
         return _best(threads)
     kind, _, device = name.partition(":")
-    if kind in ("cpu", "numpy") and not device:
-        from whygpu.engine.backends.cpu import CpuBackend
+    open_it = _OPENERS.get(kind)
+    here = open_it(kind, device, threads) if open_it else None
+    if here is None:
+        raise UserError(f"device {name!r} is unknown; known: {KNOWN}")
+    return here
 
-        return CpuBackend(threads, kernels=kind == "cpu")
-    if kind == "python" and not device:
-        from whygpu.engine.backends.python import PythonBackend
 
-        return PythonBackend()
-    if kind == "array-api-strict" and not device:
-        from whygpu.engine.backends.strict import StrictBackend
+def _cpu(kind: str, device: str, threads: int | None) -> Backend | None:
+    from whygpu.engine.backends.cpu import CpuBackend
 
-        return StrictBackend()
-    if kind == "torch":
-        from whygpu.engine.backends.torch import TorchBackend
+    return None if device else CpuBackend(threads, kernels=kind == "cpu")
 
-        return TorchBackend(device or "cpu", threads)
-    if kind == "jax":
-        from whygpu.engine.backends.jax import JaxBackend
 
-        return JaxBackend(device)
-    if kind == "cupy" and (device.isdecimal() or not device):
-        from whygpu.engine.backends.cupy import CupyBackend
+def _python(kind: str, device: str, threads: int | None) -> Backend | None:
+    from whygpu.engine.backends.python import PythonBackend
 
-        return CupyBackend(device)
-    raise UserError(f"device {name!r} is unknown; known: {KNOWN}")
+    return None if device else PythonBackend()
+
+
+def _strict(kind: str, device: str, threads: int | None) -> Backend | None:
+    from whygpu.engine.backends.strict import StrictBackend
+
+    return None if device else StrictBackend()
+
+
+def _torch(kind: str, device: str, threads: int | None) -> Backend | None:
+    from whygpu.engine.backends.torch import TorchBackend
+
+    return TorchBackend(device or "cpu", threads)
+
+
+def _jax(kind: str, device: str, threads: int | None) -> Backend | None:
+    from whygpu.engine.backends.jax import JaxBackend
+
+    return JaxBackend(device)
+
+
+def _cupy(kind: str, device: str, threads: int | None) -> Backend | None:
+    from whygpu.engine.backends.cupy import CupyBackend
+
+    return CupyBackend(device) if device.isdecimal() or not device else None
+
+
+_OPENERS: dict[str, Callable[[str, str, int | None], Backend | None]] = {
+    "cpu": _cpu,
+    "numpy": _cpu,
+    "python": _python,
+    "array-api-strict": _strict,
+    "torch": _torch,
+    "jax": _jax,
+    "cupy": _cupy,
+}
+"""By the first part of a name; each gives None for a second part that it does not have."""
 
 
 def _best(threads: int | None) -> Backend:

@@ -75,7 +75,7 @@ class Backend:
         return self.name
 
     def products(self) -> dict[str, Callable[[int], Callable[[], object]]]:
-        """By number format (fp32, tf32, fp16, bf16, fp8): ``make(side)`` gives a call that multiplies squares."""
+        """By number format (fp32, tf32, fp16 ...): ``make(side)`` gives a call that multiplies squares."""
 
         def make(side: int) -> Callable[[], object]:
             import numpy as np

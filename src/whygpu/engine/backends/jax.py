@@ -1,4 +1,4 @@
-"""JAX: XLA on the CPU, NVIDIA and AMD GPUs, TPUs. Its arrays cannot be written; its compiler likes whole steps."""
+"""JAX: XLA on CPUs, GPUs and TPUs. Its arrays cannot be written; its compiler likes whole steps."""
 
 import contextlib
 import inspect

@@ -1,4 +1,4 @@
-"""NumPy's values behind the Array API standard's own rules (array-api-strict): what portable code is tested on."""
+"""NumPy's values behind the Array API standard's own rules: what portable code is tested on."""
 
 from typing import Any
 

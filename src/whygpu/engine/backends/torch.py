@@ -50,7 +50,7 @@ class TorchBackend(Backend):
             more = INSTALL.get(kind) if kind != "cpu" else None
             hint = f"{more}; or try torch:cpu or cpu" if more else "try torch:cpu or cpu"
             raise UserError(f"device {self.name}: not usable on this machine ({reason}); {hint}") from error
-        self._module = getattr(self._torch, self.device.type, None)
+        self._module: Any = getattr(self._torch, self.device.type, None)
         self.compiles = self.device.type == "cuda"
 
     def _open(self, device: str) -> Any:
@@ -86,7 +86,7 @@ class TorchBackend(Backend):
         return held.index_copy_(2, places, new.to(held.dtype))
 
     def compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """On CUDA one graph, launched at once; elsewhere the function itself (docs/devices.md has the figures)."""
+        """On CUDA one graph, launched at once; elsewhere the function itself (docs/devices.md says why)."""
         if not self.compiles:
             return function
         from whygpu.engine.backends.torch_graph import Graph

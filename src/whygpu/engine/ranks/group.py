@@ -61,7 +61,9 @@ class Group(Ranks):
         # its C++ code prints a stack of frames where nobody answers; the one line that follows is enough
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
         import torch
-        import torch.distributed as distributed
+        from torch import distributed as every
+
+        distributed: Any = every
 
         _choose_device(backend, torch, size)
         patience = float(os.environ.get("WHYGPU_RANKS_PATIENCE", PATIENCE))
@@ -93,9 +95,9 @@ class Group(Ranks):
         """All-reduce; a ring sends and receives 2 (size - 1) / size of the array's bytes on each rank."""
         tensor, back = self._tensor(array)
         moved = 2 * (self.size - 1) * tensor.numel() * tensor.element_size() // self.size
-        with other(f"all-reduce, {name}", flop=tensor.numel() * (self.size - 1) // self.size, size=moved):
-            with _lost(self):
-                self._distributed.all_reduce(tensor)
+        flop = tensor.numel() * (self.size - 1) // self.size
+        with other(f"all-reduce, {name}", flop=flop, size=moved), _lost(self):
+            self._distributed.all_reduce(tensor)
         return back(tensor)
 
     def gather(self, array: Any, rows: Sequence[int], name: str) -> Any:
