@@ -1,7 +1,7 @@
 """From one CPU to 10,000 GPUs: the measured small end, then each step by the formulas of docs/scale.md.
 
-``python benchmarks/scale.py`` measures here (about a minute), prints both tables as Markdown and, with --write,
-puts them into docs/scale.md. Under torchrun it is one of the two ranks that it measures.
+``python benchmarks/scale.py`` measures here (about a minute), prints both tables as Markdown and, with
+--write, puts them into docs/scale.md. Under torchrun it is one of the two ranks that it measures.
 """
 
 import json
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from math import prod
 from pathlib import Path
@@ -33,6 +32,10 @@ NETWORK = 50e9
 """Bytes a second between two nodes for each GPU, assumed: one 400 Gbit/s port a GPU."""
 NODE = 8
 """GPUs that share NVLink."""
+BATCH = 3_200_000
+"""Tokens of a training step of GPT-3 (Brown et al. 2020, table 2.1)."""
+HOLDERS = 64
+"""GPUs of 80 GB that hold one copy in training; 16 bytes a parameter (Rajbhandari et al. 2020) need 35."""
 
 
 def all_reduce(size: float, count: int, alpha: float, bandwidth: float) -> float:
@@ -110,7 +113,9 @@ def _launched(count: int, threads: int) -> dict[str, Any]:
         target = Path(folder) / "found.json"
         start = ["-m", "torch.distributed.run", "--nproc-per-node", str(count)] if count > 1 else []
         command = [sys.executable, *start, __file__, "--one", str(threads), str(target)]
-        subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL)
+        subprocess.run(
+            command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.DEVNULL
+        )
         found: dict[str, Any] = json.loads(target.read_text())
         return found
 
@@ -121,8 +126,8 @@ def steps() -> Iterator[tuple[str, ...]]:
     assert h100.link is not None
     assert h100.memory is not None
     peak, link = h100.peak("fp16").value, h100.link.value
-    for name, count in (("llama-3.1-8b", 1), ("llama-3.1-8b", 2), ("llama-3.1-8b", 8), ("llama-3.1-70b", 8),
-                        ("llama-3.1-70b", 16)):  # fmt: skip
+    for name, count in (("llama-3.1-8b", 1), ("llama-3.1-8b", 2), ("llama-3.1-8b", 8), ("gpt-3-175b", 8),
+                        ("gpt-3-175b", 16)):  # fmt: skip
         a = models.get(name)
         size = share_bytes(a, count, 2)
         bandwidth, hops = (link, ALPHA) if count <= NODE else (NETWORK, ALPHA)
@@ -133,17 +138,15 @@ def steps() -> Iterator[tuple[str, ...]]:
             f"decode {name}", f"{count:,}", fits, duration(read), duration(sums), duration(read + sums),
             f"{significant(1 / (read + sums))} tok/s", percent(sums / (read + sums)),
         )  # fmt: skip
-    a = replace(models.get("llama-3.1-70b"))
-    batch = 16_000_000  # tokens of a step, as Llama 3's own training (arXiv 2407.21783, table 4)
-    for count in (64, 1_000, 10_000):
-        compute = 6 * a.parameters * batch / (count * peak)
-        # each node holds the model; the gradients' eighths go round the nodes, one port a GPU
-        nodes = count // NODE
-        sums = all_reduce(2 * a.parameters / NODE, nodes, ALPHA, NETWORK)
+    a = models.get("gpt-3-175b")
+    for count in (64, 1_024, 10_000):
+        compute = 6 * a.parameters * BATCH / (count * peak)
+        # so many GPUs hold the model and its training state; the gradients of each go round the replicas
+        sums = all_reduce(2 * a.parameters / HOLDERS, count // HOLDERS, ALPHA, NETWORK)
         each = max(compute, sums)
         yield (
-            "train llama-3.1-70b", f"{count:,}", "shared", duration(compute), duration(sums), duration(each),
-            f"{si(batch / each, 'tok/s')}", percent(sums / compute),
+            "train gpt-3-175b", f"{count:,}", f"{HOLDERS} a copy", duration(compute), duration(sums), duration(each),
+            f"{si(BATCH / each, 'tok/s')}", percent(sums / (compute + sums)),
         )  # fmt: skip
 
 
@@ -161,13 +164,24 @@ def main() -> None:
         if os.environ.get("RANK", "0") == "0":
             target.write_text(json.dumps(found))
         return
-    host = f"{datetime.now(UTC):%Y-%m-%d}, load {os.getloadavg()[0]:.1f} on {engine.available_threads()} cores"
+    host = (
+        f"{datetime.now(UTC):%Y-%m-%d}, load {os.getloadavg()[0]:.1f} on {engine.available_threads()} cores"
+    )
     first = table(
-        ("here", "reads a token", "reads at", "sums and gathers", "by the formula", "measured", "formula/measured"),
+        (
+            "here",
+            "reads a token",
+            "reads at",
+            "sums and gathers",
+            "by the formula",
+            "measured",
+            "formula/measured",
+        ),
         small_end(),
     )
     second = table(
-        ("work", "GPUs", "fits", "weights or FLOP", "between them", "a step", "rate", "share of talking"), steps()
+        ("work", "GPUs", "fits", "weights or FLOP", "between them", "a step", "rate", "share of talking"),
+        steps(),
     )
     parts = {"here": f"Measured {host} (fastest of four):\n\n{first}", "steps": second}
     text = PAGE.read_text("utf-8") if "--write" in sys.argv else ""
