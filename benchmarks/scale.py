@@ -145,8 +145,8 @@ def steps() -> Iterator[tuple[str, ...]]:
         sums = all_reduce(2 * a.parameters / HOLDERS, count // HOLDERS, ALPHA, NETWORK)
         each = max(compute, sums)
         yield (
-            "train gpt-3-175b", f"{count:,}", f"{HOLDERS} a copy", duration(compute), duration(sums), duration(each),
-            f"{si(BATCH / each, 'tok/s')}", percent(sums / (compute + sums)),
+            "train gpt-3-175b", f"{count:,}", f"{HOLDERS} a copy", duration(compute), duration(sums),
+            duration(each), si(BATCH / each, "tok/s"), percent(sums / (compute + sums)),
         )  # fmt: skip
 
 

@@ -1,4 +1,11 @@
-"""A command that several ranks run together: rank 0 speaks, the others work."""
+"""A command that several ranks run together: rank 0 speaks, the others work.
+
+A command that draws many frames shares them in one line; on rank 0 the loop sees all, elsewhere none::
+
+    with among_ranks(backend):
+        for frame in ranks.share(cameras, lambda camera: drawing.render(scene, camera=camera)):
+            ...
+"""
 
 import contextlib
 import os

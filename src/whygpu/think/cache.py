@@ -86,6 +86,8 @@ class Cache:
         self.keys: list[Any] = [None] * architecture.layers
         """By layer (B, kv_heads, room, head_dim); None before the first token."""
         self.values: list[Any] = [None] * architecture.layers
+        self.steps: dict[Any, Any] = {}
+        """Compiled decode steps that work in these very arrays (``static``)."""
 
     def reserve(self, tokens: int) -> None:
         """Check that ``tokens`` more fit."""

@@ -129,8 +129,9 @@ def _compiled(model: Model, like: Cache) -> tuple[Step, list[Any]]:
     a, backend, room = model.architecture, engine.current(), like.room
     turning = sorted({b.rope for b in a.blocks if b.rope is not None}, key=repr)
     long = tuple(rope.is_long(like.capacity) for rope in turning)
-    if (room, long) in model.steps:
-        found: tuple[Step, list[Any]] = model.steps[room, long]
+    steps = like.steps if backend.binds else model.steps
+    if (room, long) in steps:
+        found: tuple[Step, list[Any]] = steps[room, long]
         return found
     arrays, rebuilt = _flat(model.weights)
     tables = [rope_table(rope, 0, room, long=is_long) for rope, is_long in zip(turning, long, strict=True)]
@@ -145,7 +146,7 @@ def _compiled(model: Model, like: Cache) -> tuple[Step, list[Any]]:
         return scores, cache.keys, cache.values
 
     made = backend.compiled(step), arrays
-    model.steps[room, long] = made
+    steps[room, long] = made
     return made
 
 

@@ -32,6 +32,8 @@ class Backend:
     """What weights may be held in (of ``DTYPES``)."""
     compiles: bool = False
     """Whether ``compiled`` gives back something faster than what it was given."""
+    binds: bool = False
+    """Whether what ``compiled`` gives back works in the arrays that it was first called with (a CUDA graph)."""
 
     def asarray(self, values: Any, dtype: str = "float32") -> Any:
         """Copy (or view) ``values`` as an array of this backend."""

@@ -51,7 +51,7 @@ class TorchBackend(Backend):
             hint = f"{more}; or try torch:cpu or cpu" if more else "try torch:cpu or cpu"
             raise UserError(f"device {self.name}: not usable on this machine ({reason}); {hint}") from error
         self._module: Any = getattr(self._torch, self.device.type, None)
-        self.compiles = self.device.type == "cuda"
+        self.compiles = self.binds = self.device.type == "cuda"
 
     def _open(self, device: str) -> Any:
         if device == "neuron":

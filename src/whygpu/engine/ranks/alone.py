@@ -52,8 +52,8 @@ def here() -> Ranks:
 
 
 def launched() -> bool:
-    """Whether torchrun (or something that sets the same variables) started this process."""
-    return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+    """Whether torchrun (or something that sets the same variables) started this process beside others."""
+    return "RANK" in os.environ and os.environ.get("WORLD_SIZE", "1") != "1"
 
 
 def join(backend: Backend) -> Ranks:
