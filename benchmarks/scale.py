@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from math import prod
+from math import ceil, log2, prod
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -39,8 +39,10 @@ HOLDERS = 64
 
 
 def all_reduce(size: float, count: int, alpha: float, bandwidth: float) -> float:
-    """A ring's: 2 (p - 1) hops, each of a p-th of the array (Thakur et al. 2005)."""
-    return 2 * (count - 1) * (alpha + size / count / bandwidth) if count > 1 else 0.0
+    """The faster of a ring (2 (p - 1) hops of a p-th of the array) and a tree (2 log2 p hops of all of it)."""
+    ring = 2 * (count - 1) * (alpha + size / max(count, 1) / bandwidth)
+    tree = 2 * ceil(log2(max(count, 1))) * (alpha + size / bandwidth)
+    return max(0.0, min(ring, tree))
 
 
 def measured(threads: int) -> dict[str, Any]:

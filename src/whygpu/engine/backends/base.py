@@ -33,7 +33,7 @@ class Backend:
     compiles: bool = False
     """Whether ``compiled`` gives back something faster than what it was given."""
     binds: bool = False
-    """Whether what ``compiled`` gives back works in the arrays that it was first called with (a CUDA graph)."""
+    """Whether what ``compiled`` gives back works in the arrays of its first call (a CUDA graph)."""
 
     def asarray(self, values: Any, dtype: str = "float32") -> Any:
         """Copy (or view) ``values`` as an array of this backend."""
