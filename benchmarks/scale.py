@@ -39,7 +39,7 @@ HOLDERS = 64
 
 
 def all_reduce(size: float, count: int, alpha: float, bandwidth: float) -> float:
-    """The faster of a ring (2 (p - 1) hops of a p-th of the array) and a tree (2 log2 p hops of all of it)."""
+    """The faster of a ring (2 (p - 1) hops of a p-th of the array) and a tree (2 log2 p hops of all)."""
     ring = 2 * (count - 1) * (alpha + size / max(count, 1) / bandwidth)
     tree = 2 * ceil(log2(max(count, 1))) * (alpha + size / bandwidth)
     return max(0.0, min(ring, tree))
