@@ -13,12 +13,14 @@ import rich_click as click
 from whygpu import __version__
 from whygpu.cli.bench import bench
 from whygpu.cli.claims import claims
+from whygpu.cli.doctor import doctor
 from whygpu.cli.draw import draw
 from whygpu.cli.exhibit import exhibit
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
 from whygpu.cli.models import models
 from whygpu.cli.predict import predict
+from whygpu.cli.ranks import mute
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
 from whygpu.cli.think import think
@@ -31,7 +33,7 @@ click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
         {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "predict", "exhibit"]},
-        {"name": "What is known", "commands": ["models", "hardware", "claims"]},
+        {"name": "What is known", "commands": ["models", "hardware", "claims", "doctor"]},
     ]
 }
 
@@ -60,7 +62,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims):
+for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, doctor):
     whygpu.add_command(command)
 
 
@@ -71,6 +73,7 @@ def main(arguments: list[str] | None = None) -> Any:
             stream.reconfigure(
                 errors="replace"
             )  # a terminal that cannot show a character shows a question mark
+    mute()
     with one_clear_line():
         whygpu.main(args=arguments, prog_name="whygpu", standalone_mode=False)
     sys.exit(0)
