@@ -1,0 +1,2 @@
+STEEP = 0.1
+WIDER = 2.0

@@ -1,0 +1,3 @@
+LEVEL_TIE = 1e-4
+TEXEL_TIE = 2.0**-20
+CUTOFF_TIE = 1e-5
