@@ -78,7 +78,7 @@ class Geometry:
 def _coordinates(meshes: list[Mesh]) -> NDArray[np.float32]:
     """Texture coordinates; zeros for a set that a mesh does not have."""
     if not any(any(mesh.material.textures) for mesh in meshes):
-        return np.zeros((0, 4), np.float32)
+        return _nothing()
     parts = []
     for mesh in meshes:
         part = np.zeros((len(mesh.positions), 4), np.float32)
@@ -93,7 +93,7 @@ def _coordinates(meshes: list[Mesh]) -> NDArray[np.float32]:
 def _tangents(meshes: list[Mesh]) -> NDArray[np.float32]:
     """Tangents, the file's own or computed; zeros where a mesh has no normal map."""
     if all(mesh.material.normal_texture is None for mesh in meshes):
-        return np.zeros((0, 4), np.float32)
+        return _nothing()
     tangents: NDArray[np.float32] = _joined([_tangents_of(mesh) for mesh in meshes], np.float32)
     return tangents
 
@@ -122,10 +122,17 @@ def _bounds(scene: Scene) -> NDArray[np.float64]:
 
 def _colors(meshes: list[Any]) -> NDArray[np.float32]:
     if all(mesh.colors is None for mesh in meshes):
-        return np.zeros((0, 4), np.float32)
+        return _nothing()
     white = [np.ones((len(m.positions), 4), np.float32) if m.colors is None else m.colors for m in meshes]
     colors: NDArray[np.float32] = _joined(white, np.float32)
     return colors
+
+
+def _nothing() -> NDArray[np.float32]:
+    """No vertex has it; read-only as all else, or kernels would be compiled for it again."""
+    nothing = np.zeros((0, 4), np.float32)
+    nothing.flags.writeable = False
+    return nothing
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:

@@ -3,6 +3,9 @@
 Along a run every homogeneous attribute is linear in x. The runs of a block of pixels are found first, then
 their corners fetched, then all of them weighed together as vectors, then laid out pixel by pixel: each step
 a plain loop over arrays, so that neither the memory's delay nor a division holds up the next run.
+
+``full`` (see ``full.Full``) adds alpha, tangents, texture coordinates and distance; it is None where they are
+not needed.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment"
@@ -10,25 +13,34 @@ a plain loop over arrays, so that neither the memory's delay nor a division hold
 import numpy as np
 
 from whygpu.draw.fast.block import prefetch
+from whygpu.draw.fast.fields import ALPHA, BLOCK, PX, PY, TW, TX, TY, TZ, WX
 from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE
 from whygpu.draw.fast.transform import clip_position
 from whygpu.engine.jit import inlined
 
-__all__ = ["BLOCK", "CORNERS", "LINEAR", "RUNS", "fetch", "find_runs", "lay", "weigh"]
+__all__ = [
+    "ATTRIBUTES", "BLOCK", "CORNERS", "FAR", "FUNCTIONS", "LINEAR", "RUNS", "SCALE_X", "SCALE_Y", "U", "fetch",
+    "find_runs", "lay", "lay_full", "weigh", "weigh_full",
+]  # fmt: skip
 
-BLOCK = 256
-"""Pixels that are shaded together; their working space stays in the first-level cache."""
-RUNS, CORNERS, ATTRIBUTES, LINEAR = 2, 9, 18, 13
-"""Working space a pixel: int32 of runs, float64 of corners, float32 of attributes, of linear functions."""
+# Working space a pixel: int32 of runs, float64 of corners, float32 of attributes and of their linear functions,
+# float64 of the linear functions that must be finer.
+RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 2, 15, 45, 23, 16
 
 _FIRST, _LENGTH = 0, BLOCK  # of a run: its first pixel, its pixels
+_FARS, _WEIGHTS = 9 * BLOCK, 12 * BLOCK  # of the three corners: distance; then their weights
 _COLORS = 9 * BLOCK  # of the three corners, after their normals
+_ALPHAS, _TANGENTS, _UVS = 18 * BLOCK, 21 * BLOCK, 33 * BLOCK  # then these
 _Y, _Z = BLOCK, 2 * BLOCK
 _SCALE = 12 * BLOCK  # after value and step of six attributes
+_ALPHA, _TANGENT = 13 * BLOCK, 15 * BLOCK  # value and step of alpha, of four parts of the tangent
+
+# Of the finer functions: four coordinates (value, step in x, step in y each), distance, the scale's steps.
+U, FAR, SCALE_X, SCALE_Y = 0, 12 * BLOCK, 14 * BLOCK, 15 * BLOCK
 
 
 @inlined
-def find_runs(owners, at, low, high, cut, triangles, fixed, runs):
+def find_runs(owners, at, low, high, cut, triangles, fixed, runs, places, full):
     """List the runs from pixel ``at`` on, as far as pixels show triangles ``low`` up to ``high``, or none.
 
     Returns how many runs there are, where the last one ends, where the search ended. With ``cut``, where
@@ -40,10 +52,15 @@ def find_runs(owners, at, low, high, cut, triangles, fixed, runs):
         if triangle >= 0:
             prefetch(triangles, triangle)
             single = False
+            if full is not None:
+                single = full.alone
             if cut:
                 for corner in range(3):
                     single |= fixed[np.uintp(triangles[triangle, corner]), 0] == OUTSIDE
             while not single and end < owners.shape[0] and owners[end] == triangle:
+                if full is not None:
+                    if places.shape[0] > 0 and places[end] != places[end - 1] + 1:
+                        break
                 end += 1
             runs[_FIRST + count], runs[_LENGTH + count] = at, end - at
             count, stop = count + 1, end
@@ -54,7 +71,7 @@ def find_runs(owners, at, low, high, cut, triangles, fixed, runs):
 @inlined
 def fetch(
     count, runs, owners, x, y, triangles, fixed, real, positions, matrix, grid, viewport, depth_scale,
-    normals, colors, corners, attributes,
+    normals, colors, corners, attributes, places, full,
 ):  # fmt: skip
     """Fetch each run's corners, as (x w, y w, w) from its first pixel's centre, and their attributes.
 
@@ -70,24 +87,42 @@ def fetch(
     for run in range(count):
         first = runs[_FIRST + run]
         cx, triangle = (x + first) * ONE + HALF, owners[first]
+        if full is not None:
+            if places.shape[0] > 0:
+                cx = np.int64(places[first] & 0xFFFF) * ONE + HALF
+                cy = np.int64(places[first] >> 16) * ONE + HALF
         for corner in range(3):
             v = np.uintp(triangles[triangle, corner])
             at = 3 * corner * BLOCK + run
             w = np.float64(real[v, 3])
+            far = w
             px, py = np.float64(fixed[v, 0] - cx) * w, np.float64(fixed[v, 1] - cy) * w
+            if full is not None:
+                far = np.float64(real[v, 2]) if full.orthographic else w
             if fixed[v, 0] == OUTSIDE:
-                px, py, _, pw = clip_position(positions, np.int64(v), matrix, grid)
+                px, py, pz, pw = clip_position(positions, np.int64(v), matrix, grid)
                 px = (px * viewport[0] + pw * viewport[1]) * depth_scale - cx * w
                 py = (py * viewport[2] + pw * viewport[3]) * depth_scale - cy * w
+                if full is not None:
+                    far = pz * 0.5 + 0.5 if full.orthographic else w
             corners[at], corners[at + BLOCK], corners[at + 2 * BLOCK] = px, py, w
             for axis in range(3):
                 attributes[at + axis * BLOCK] = normals[v, axis]
                 if colors.shape[0] > 0:
                     attributes[_COLORS + at + axis * BLOCK] = colors[v, axis]
+            if full is not None:
+                corners[_FARS + corner * BLOCK + run] = far
+                if colors.shape[0] > 0:
+                    attributes[_ALPHAS + corner * BLOCK + run] = colors[v, 3]
+                for part in range(4):
+                    if full.tangents.shape[0] > 0:
+                        attributes[_TANGENTS + (4 * corner + part) * BLOCK + run] = full.tangents[v, part]
+                    if full.uv.shape[0] > 0:
+                        attributes[_UVS + (4 * corner + part) * BLOCK + run] = full.uv[v, part]
 
 
 @inlined
-def weigh(count, corners, attributes, colored, mirrored, base, linear):
+def weigh(count, corners, attributes, colored, mirrored, base, linear, full):
     """Turn corners into linear functions: value at the first pixel and step, normal then colour, then scale.
 
     The weights of the corners are perspective-correct (Olano and Greer, 1997) and add up to one at the first
@@ -128,6 +163,74 @@ def weigh(count, corners, attributes, colored, mirrored, base, linear):
             linear[at + 6 * BLOCK] = (wa * ra + wb * rb + wc * rc) * base[axis]
             linear[at + 9 * BLOCK] = (da * ra + db * rb + dc * rc) * base[axis] if colored else zero
         linear[_SCALE + i] = da + db + dc if colored else zero
+        if full is not None:  # the weights and gains that ``weigh_full`` needs, in place of the corners
+            corners[i], corners[i + BLOCK], corners[i + 2 * BLOCK] = (
+                (by * cw - bw * cy) * step,
+                (cy * aw - cw * ay) * step,
+                (ay * bw - aw * by) * step,
+            )
+            corners[i + 3 * BLOCK], corners[i + 4 * BLOCK], corners[i + 5 * BLOCK] = (
+                (bw * cx - bx * cw) * step,
+                (cw * ax - cx * aw) * step,
+                (aw * bx - ax * bw) * step,
+            )
+            corners[_WEIGHTS + i] = a * inverse + even
+            corners[_WEIGHTS + i + BLOCK] = b * inverse + even
+            corners[_WEIGHTS + i + 2 * BLOCK] = c * inverse + even
+            corners[i + 6 * BLOCK] = np.float64(side)
+
+
+@inlined
+def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, functions, full):
+    """After ``weigh``: the functions of alpha, tangent, texture coordinates and distance."""
+    for i in range(count):
+        wa, wb, wc = (
+            corners[_WEIGHTS + i],
+            corners[_WEIGHTS + i + BLOCK],
+            corners[_WEIGHTS + i + 2 * BLOCK],
+        )
+        xa, xb, xc = corners[i], corners[i + BLOCK], corners[i + 2 * BLOCK]
+        ya, yb, yc = corners[i + 3 * BLOCK], corners[i + 4 * BLOCK], corners[i + 5 * BLOCK]
+        side = np.float32(corners[i + 6 * BLOCK])
+        fa, fb, fc = corners[_FARS + i], corners[_FARS + i + BLOCK], corners[_FARS + i + 2 * BLOCK]
+        functions[FAR + i] = (wa * fa + wb * fb) + wc * fc
+        functions[FAR + i + BLOCK] = (xa * fa + xb * fb) + xc * fc
+        functions[SCALE_X + i] = (xa + xb) + xc
+        functions[SCALE_Y + i] = (ya + yb) + yc
+        linear[_ALPHA + i], linear[_ALPHA + i + BLOCK] = alpha, np.float32(0)
+        if colored:
+            la, lb, lc = (
+                attributes[_ALPHAS + i],
+                attributes[_ALPHAS + i + BLOCK],
+                attributes[_ALPHAS + i + 2 * BLOCK],
+            )
+            linear[_ALPHA + i] = (np.float32(wa) * la + np.float32(wb) * lb + np.float32(wc) * lc) * alpha
+            linear[_ALPHA + i + BLOCK] = (
+                np.float32(xa) * la + np.float32(xb) * lb + np.float32(xc) * lc
+            ) * alpha
+        for part in range(4):
+            at = i + part * BLOCK
+            if full.tangents.shape[0] > 0:
+                turned = side if part < 3 or not mirrored else -side
+                ta, tb, tc = (
+                    attributes[_TANGENTS + at],
+                    attributes[_TANGENTS + at + 4 * BLOCK],
+                    attributes[_TANGENTS + at + 8 * BLOCK],
+                )
+                value = np.float32(wa) * ta + np.float32(wb) * tb + np.float32(wc) * tc
+                step = np.float32(xa) * ta + np.float32(xb) * tb + np.float32(xc) * tc
+                linear[_TANGENT + at] = value * turned
+                linear[_TANGENT + at + 4 * BLOCK] = step * turned
+            if full.uv.shape[0] > 0:
+                ua, ub, uc = (
+                    np.float64(attributes[_UVS + at]),
+                    np.float64(attributes[_UVS + at + 4 * BLOCK]),
+                    np.float64(attributes[_UVS + at + 8 * BLOCK]),
+                )
+                to = U + 3 * part * BLOCK + i
+                functions[to] = (wa * ua + wb * ub) + wc * uc
+                functions[to + BLOCK] = (xa * ua + xb * ub) + xc * uc
+                functions[to + 2 * BLOCK] = (ya * ua + yb * ub) + yc * uc
 
 
 @inlined
@@ -146,3 +249,30 @@ def lay(count, runs, linear, space):
             target[4 * BLOCK + i] = green + dgreen * step
             target[5 * BLOCK + i] = blue + dblue * step
             target[6 * BLOCK + i] = np.float32(1) + scale * step
+
+
+@inlined
+def lay_full(count, runs, x, y, linear, functions, space, distances, places, full):
+    """After ``lay``: alpha, tangent, column and row, and the distance (float64), pixel by pixel."""
+    one, tangents = np.float32(1), full.tangents.shape[0] > 0
+    for run in range(count):
+        first, length = runs[_FIRST + run], runs[_LENGTH + run]
+        target, far, of, fine = space[first:], distances[first:], linear[run:], functions[run:]
+        column, row = np.float32(x + first), np.float32(y)
+        if places.shape[0] > 0:
+            column, row = np.float32(places[first] & 0xFFFF), np.float32(places[first] >> 16)
+        alpha, dalpha = of[_ALPHA], of[_ALPHA + BLOCK]
+        value, step_far, scale = fine[FAR], fine[FAR + BLOCK], fine[SCALE_X]
+        for i in range(length):
+            step = np.float32(i)
+            target[PX + i], target[PY + i] = column + step, row
+            target[ALPHA + i] = (alpha + dalpha * step) / (target[6 * BLOCK + i] if dalpha != 0 else one)
+            far[WX + i] = (value + step_far * np.float64(i)) / (1.0 + scale * np.float64(i))
+        if tangents:
+            tx, ty, tz, tw = (of[_TANGENT], of[_TANGENT + _Y], of[_TANGENT + _Z], of[_TANGENT + 3 * BLOCK])
+            dx, dy, dz = of[_TANGENT + 4 * BLOCK], of[_TANGENT + 5 * BLOCK], of[_TANGENT + 6 * BLOCK]
+            dw = of[_TANGENT + 7 * BLOCK]
+            for i in range(length):
+                step = np.float32(i)
+                target[TX + i], target[TY + i] = tx + dx * step, ty + dy * step
+                target[TZ + i], target[TW + i] = tz + dz * step, tw + dw * step
