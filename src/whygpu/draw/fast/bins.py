@@ -38,6 +38,8 @@ def _collect(low, high, triangles, triangle_start, flip, double_sided, fixed, ke
     place = low
     for node in range(flip.shape[0]):
         mirrored, both = flip[node] != 0, double_sided[node] != 0
+        if double_sided[node] < 0:
+            continue  # another pass draws it
         for t in range(max(low, triangle_start[node]), min(high, triangle_start[node + 1])):
             a, b, c = np.uintp(triangles[t, 0]), np.uintp(triangles[t, 1]), np.uintp(triangles[t, 2])
             xa, xb, xc = fixed[a, 0], fixed[b, 0], fixed[c, 0]

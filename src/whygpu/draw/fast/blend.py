@@ -67,7 +67,7 @@ def blend(
                     shine[s] = one
                 red, green, blue, left = zero, zero, zero, one
                 done = 0
-                while done < count and left > 0:
+                while done < count and (left > 0 or facing.shape[0] > 0):
                     entry = own_order[done]
                     opacity, weight, left = colors[entry, 3], zero, zero
                     for s in range(samples):
