@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whygpu.draw.mesh import Mesh
 from whygpu.draw.scene import Scene
-from whygpu.draw.tangents import vertex_tangents
+from whygpu.draw.tangents import tangents
 from whygpu.draw.textures import Textures
 from whygpu.engine import UserError
 
@@ -94,20 +94,14 @@ def _tangents(meshes: list[Mesh]) -> NDArray[np.float32]:
     """Tangents, the file's own or computed; zeros where a mesh has no normal map."""
     if all(mesh.material.normal_texture is None for mesh in meshes):
         return _nothing()
-    tangents: NDArray[np.float32] = _joined([_tangents_of(mesh) for mesh in meshes], np.float32)
-    return tangents
+    joined: NDArray[np.float32] = _joined([_tangents_of(mesh) for mesh in meshes], np.float32)
+    return joined
 
 
 def _tangents_of(mesh: Mesh) -> NDArray[np.float32]:
-    texture = mesh.material.normal_texture
-    uv = None if texture is None else mesh.uv[texture.uv]
-    if texture is None or (uv is None and mesh.tangents is None):
+    if mesh.material.normal_texture is None:
         return np.zeros((len(mesh.positions), 4), np.float32)
-    if mesh.tangents is not None:
-        return mesh.tangents
-    assert uv is not None and mesh.normals is not None
-    placed = uv @ texture.transform[:, :2].T
-    return vertex_tangents(mesh.positions, mesh.normals, placed, mesh.triangles)
+    return tangents(mesh) if mesh.tangents is None else mesh.tangents
 
 
 def _bounds(scene: Scene) -> NDArray[np.float64]:

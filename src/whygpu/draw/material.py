@@ -84,6 +84,9 @@ class Material:
     """0: a dielectric (plastic, skin, stone); 1: a metal."""
     roughness: float = 0.55
     """0: a mirror; 1: chalk."""
+    specular: float = 1.0
+    """How strongly a dielectric mirrors; 0 with ``metallic`` 0: matte, Lambert's law alone
+    (KHR_materials_specular, its factor)."""
     emissive: Color = (0.0, 0.0, 0.0)
     """Light that the surface gives off by itself, linear RGB; above 1 by KHR_materials_emissive_strength."""
     double_sided: bool = False
@@ -108,7 +111,8 @@ class Material:
     name: str = "material"
 
     def __post_init__(self) -> None:
-        unit = (*self.base_color, self.alpha, self.metallic, self.roughness, self.occlusion_strength)
+        reflects = (self.metallic, self.roughness, self.specular)
+        unit = (*self.base_color, self.alpha, *reflects, self.occlusion_strength)
         if not all(0 <= number <= 1 for number in unit):
             raise UserError(
                 f"material {self.name!r}: colour, alpha, metallic, roughness, occlusion go from 0 to 1"

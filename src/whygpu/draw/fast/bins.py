@@ -8,11 +8,35 @@ from whygpu.draw.fast.rules import HALF, OUTSIDE, SUBPIXEL_BITS
 from whygpu.engine.jit import inlined
 from whygpu.engine.sync import wait
 
-__all__ = ["BAND_BITS", "ROWS", "bin_triangles", "node_of"]
+__all__ = [
+    "BAND_BITS",
+    "BIN_SPACE",
+    "BIN_WORDS",
+    "ROWS",
+    "SMALL",
+    "SMALL_SIDE",
+    "bin_triangles",
+    "first_band",
+    "node_of",
+]
 
 BAND_BITS = 5
 """A band is 32 rows: at 1920 columns its keys are half a megabyte and stay in a core's cache."""
 ROWS = 1 << BAND_BITS
+SMALL_SIDE = 4
+"""A triangle is small where so many rows and columns hold it: ``small`` draws these, many at once."""
+SMALL = 1 << 14
+"""Flag of a small triangle that is not clipped, in the word [first band | flag | last band << 16]."""
+
+_BATCH = 64
+"""Triangles that are looked at together; their working space stays in the first-level cache."""
+BIN_SPACE = 2 * _BATCH
+"""int32 of working space a thread ..."""
+BIN_WORDS = 3 * _BATCH
+"""... and int64."""
+_KEEP, _TOUCH = 0, _BATCH
+_0, _1, _2 = np.uintp(0), np.uintp(1), np.uintp(2)
+_I0, _I1 = np.int32(0), np.int32(1)
 
 
 @inlined
@@ -29,7 +53,44 @@ def node_of(triangle, triangle_start):
 
 
 @inlined
-def _collect(low, high, triangles, triangle_start, flip, double_sided, fixed, kept, bands, width, height):
+def first_band(touched):
+    """The first band of a word [first band | flag | last band << 16]."""
+    return touched & (SMALL - 1)
+
+
+@inlined
+def _judge(count, mirrored, both, bands, width, height, wide, space):
+    """Say of each triangle of a batch whether it can be seen, and which bands it touches.
+
+    Without a branch, so that it becomes vector instructions. float64 holds a triangle's area exactly.
+    """
+    down, up, bits = np.int32(HALF - 1), np.int32(HALF), np.int32(SUBPIXEL_BITS)
+    outside, side, shift = np.int32(OUTSIDE), np.int32(SMALL_SIDE), np.int32(BAND_BITS)
+    for i in range(count):
+        a, b, c = wide[i], wide[_BATCH + i], wide[2 * _BATCH + i]
+        xa, xb, xc = np.int32(a), np.int32(b), np.int32(c)
+        ya, yb, yc = np.int32(a >> 32), np.int32(b >> 32), np.int32(c >> 32)
+        cut = (xa == outside) | (xb == outside) | (xc == outside)
+        beyond = (xa == xb) & (xb == xc) & (ya & yb & yc != _I0)  # all of it beyond one side of the view
+        left, upper = np.float64(xa), np.float64(ya)
+        area = (np.float64(xb) - left) * (np.float64(yc) - upper)
+        area -= (np.float64(xc) - left) * (np.float64(yb) - upper)
+        turned = (area > 0) if mirrored else (area < 0)  # counter-clockwise in the mesh's own space
+        x0, x1 = (min(xa, xb, xc) + down) >> bits, (max(xa, xb, xc) - up) >> bits
+        y0, y1 = (min(ya, yb, yc) + down) >> bits, (max(ya, yb, yc) - up) >> bits
+        seen = (x0 <= x1) & (y0 <= y1) & (x1 >= _I0) & (y1 >= _I0) & (x0 < width) & (y0 < height)
+        seen = seen & (area != 0) & (turned | both)
+        small = (x1 - x0 < side) & (y1 - y0 < side)
+        first, last = max(y0, _I0) >> shift, min(y1, height - _I1) >> shift
+        touched = first | np.int32(small) * np.int32(SMALL) | last << np.int32(16)
+        space[_KEEP + i] = not beyond if cut else seen
+        space[_TOUCH + i] = (bands - _I1) << np.int32(16) if cut else touched  # what is cut may touch any
+
+
+@inlined
+def _collect(
+    low, high, triangles, triangle_start, flip, double_sided, corners, kept, bands, width, height, space, wide
+):
     """Cull the triangles from ``low`` to ``high``; list what remains in ``kept`` from row ``low`` on.
 
     Whether a small triangle covers a pixel's centre cannot be foreseen, and a wrong guess of the processor
@@ -40,50 +101,48 @@ def _collect(low, high, triangles, triangle_start, flip, double_sided, fixed, ke
         mirrored, both = flip[node] != 0, double_sided[node] != 0
         if double_sided[node] < 0:
             continue  # another pass draws it
-        for t in range(max(low, triangle_start[node]), min(high, triangle_start[node + 1])):
-            a, b, c = np.uintp(triangles[t, 0]), np.uintp(triangles[t, 1]), np.uintp(triangles[t, 2])
-            xa, xb, xc = fixed[a, 0], fixed[b, 0], fixed[c, 0]
-            ya, yb, yc = fixed[a, 1], fixed[b, 1], fixed[c, 1]
-            if (xa == OUTSIDE) | (xb == OUTSIDE) | (xc == OUTSIDE):
-                beyond = xa == xb and xb == xc and ya & yb & yc != 0  # all of it beyond one side of the view
-                kept[place, 0], kept[place, 1] = t, (bands - 1) << 16  # it may touch any band
-                place += not beyond
-                continue
-            area = np.int64(xb - xa) * np.int64(yc - ya) - np.int64(xc - xa) * np.int64(yb - ya)
-            if area == 0 or ((area < 0) == mirrored and not both):
-                continue
-            x0 = (min(xa, xb, xc) + HALF - 1) >> SUBPIXEL_BITS
-            x1 = (max(xa, xb, xc) - HALF) >> SUBPIXEL_BITS
-            y0 = (min(ya, yb, yc) + HALF - 1) >> SUBPIXEL_BITS
-            y1 = (max(ya, yb, yc) - HALF) >> SUBPIXEL_BITS
-            seen = (x0 <= x1) & (y0 <= y1) & (x1 >= 0) & (y1 >= 0) & (x0 < width) & (y0 < height)
-            kept[place, 0] = t
-            kept[place, 1] = max(y0, 0) >> BAND_BITS | (min(y1, height - 1) >> BAND_BITS) << 16
-            place += seen
+        start, stop = max(low, triangle_start[node]), min(high, triangle_start[node + 1])
+        while start < stop:
+            count = min(stop - start, _BATCH)
+            for i in range(count):
+                t = np.uintp(3 * (start + i))
+                a, b, c = np.uintp(triangles[t]), np.uintp(triangles[t + _1]), np.uintp(triangles[t + _2])
+                wide[i] = corners[a << _1]
+                wide[_BATCH + i] = corners[b << _1]
+                wide[2 * _BATCH + i] = corners[c << _1]
+            _judge(count, mirrored, both, np.int32(bands), np.int32(width), np.int32(height), wide, space)
+            for i in range(count):
+                at = np.uintp(place)
+                kept[at, 0], kept[at, 1] = start + i, space[_TOUCH + i]
+                place += space[_KEEP + i]
+            start += count
     return place
 
 
 @inlined
 def bin_triangles(
-    rank, size, barrier, triangles, triangle_start, flip, double_sided, fixed, kept, counts, begin, sorted_,
-    width, height,
+    rank, size, barrier, triangles, triangle_start, flip, double_sided, corners, kept, counts, begin, sorted_,
+    width, height, space, wide,
 ):  # fmt: skip
-    """Fill ``sorted_`` (2 T, 2) int32, rows of [triangle, first band | last band << 16].
+    """Fill ``sorted_`` (2 T, 2) int32, rows of [triangle, first band | SMALL | last band << 16].
 
     The rows of band b are ``begin[b]`` up to ``begin[b + 1]``; a triangle in two bands is in both lists.
-    After the last band come those that touch more, once. ``kept`` (T, 2) int32 and ``counts`` (size, at least
-    bands + 1) int64 are working space.
+    After the last band come those that touch more, once. ``triangles`` is flat, and so are the
+    vertices' records ``corners`` (2 V,) int64: x and y in one word. ``kept`` (T, 2) int32, ``counts`` (size,
+    at least bands + 1) int64 and this thread's ``space`` (BIN_SPACE,) int32 and ``wide`` (BIN_WORDS,) int64
+    are working space.
     """
     bands = begin.shape[0] - 2
     for band in range(bands + 1):
         counts[rank, band] = 0
-    total = triangles.shape[0]
+    total = triangles.shape[0] // 3
     low, high = total * rank // size, total * (rank + 1) // size
     end = _collect(
-        low, high, triangles, triangle_start, flip, double_sided, fixed, kept, bands, width, height
-    )
+        low, high, triangles, triangle_start, flip, double_sided, corners, kept, bands, width, height, space,
+        wide,
+    )  # fmt: skip
     for i in range(low, end):
-        first, last = kept[i, 1] & 0xFFFF, kept[i, 1] >> 16
+        first, last = first_band(kept[i, 1]), kept[i, 1] >> 16
         counts[rank, first if last <= first + 1 else bands] += 1
         counts[rank, last] += last == first + 1
     wait(barrier, size)
@@ -97,7 +156,7 @@ def bin_triangles(
     wait(barrier, size)
     for i in range(low, end):
         t, touched = kept[i, 0], kept[i, 1]
-        first, last = touched & 0xFFFF, touched >> 16
+        first, last = first_band(touched), touched >> 16
         band = first if last <= first + 1 else bands
         place = counts[rank, band]
         counts[rank, band] = place + 1

@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["EMPTY", "LANES", "depth_of", "prefetch", "test_block"]
+__all__ = ["EMPTY", "LANES", "depth_of", "key_of", "prefetch", "test_block"]
 
 LANES = 8
 EMPTY = 0x3F800000 << 32
@@ -66,6 +66,20 @@ def test_block(typing_context, keys, at, edge, across, depth, triangle):
         return context.get_dummy_value()
 
     return types.void(keys, types.intp, edge, across, depth, types.int32), code
+
+
+@intrinsic
+def key_of(typing_context, depth, triangle):
+    """The key of a depth (float64; below zero is zero) and a triangle (int64)."""
+
+    def code(context, builder, signature, args):
+        nothing = ir.Constant(ir.DoubleType(), 0.0)
+        depth = builder.select(builder.fcmp_ordered(">", args[0], nothing), args[0], nothing)
+        bits = builder.bitcast(builder.fptrunc(depth, ir.FloatType()), ir.IntType(32))
+        high = builder.shl(builder.zext(bits, ir.IntType(64)), ir.Constant(ir.IntType(64), 32))
+        return builder.or_(high, args[1])
+
+    return types.int64(types.float64, types.int64), code
 
 
 @intrinsic

@@ -199,8 +199,8 @@ def gather(
                 pieces = 1
                 if cut:
                     pieces = _pieces(
-                        positions, triangles, t, clip[node], grid[node], viewport, mirrored, both, scratch,
-                        own_fixed, own_real,
+                        positions, a, b, c, clip[node], grid[node], viewport, mirrored, both, scratch, own_fixed,
+                        own_real,
                     )  # fmt: skip
                 else:
                     area = np.int64(xb - xa) * np.int64(yc - ya) - np.int64(xc - xa) * np.int64(yb - ya)

@@ -110,8 +110,9 @@ class Passes:
         g, space = self.geometry, self.space
         started = perf_counter()
         self.team.run(
-            transform, g.positions, g.normals, g.vertex_start, u.clip, u.grid, u.normal.astype(np.float32),
-            u.viewport, u.depth_scale, space.fixed, space.real, space.world_normals, space.found[2],
+            transform, g.positions.reshape(-1), g.normals.reshape(-1), g.vertex_start, u.clip, u.grid,
+            u.normal.astype(np.float32), u.viewport, u.depth_scale, space.fixed.reshape(-1),
+            space.world_normals.reshape(-1), space.found[2],
         )  # fmt: skip
         seconds = perf_counter() - started
         if engine.listening():
@@ -128,10 +129,10 @@ class Passes:
         space.next[:] = 0
         started = perf_counter()
         self.team.run(
-            raster, g.positions, g.triangles, g.triangle_start, u.flip, u.double_sided, u.clip, u.grid,
-            viewport, space.fixed, space.real, space.kept, screen.counts, screen.begin, space.ordered,
-            space.next[0], space.clip, space.pieces, space.pieces.view(np.float32), screen.keys, depth, ids,
-            space.found[0],
+            raster, g.positions, g.triangles.reshape(-1), g.triangle_start, u.flip, u.double_sided, u.clip,
+            u.grid, viewport, *space.flat, space.kept, screen.counts, screen.begin, space.ordered,
+            space.next[0], space.judged, space.wide, space.clip, space.pieces, space.pieces.view(np.float32),
+            space.words, space.reals, screen.keys, depth, ids, space.found[0],
         )  # fmt: skip
         seconds = perf_counter() - started
         tested = int(space.found[0].sum())

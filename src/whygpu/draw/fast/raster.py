@@ -7,16 +7,18 @@ A thread draws one band at a time into keys (see ``block``) that fit its cache, 
 
 import numpy as np
 
-from whygpu.draw.fast.bins import BAND_BITS, ROWS, bin_triangles, node_of
+from whygpu.draw.fast.bins import BAND_BITS, ROWS, SMALL, bin_triangles, first_band, node_of
 from whygpu.draw.fast.block import EMPTY, LANES, depth_of, test_block
 from whygpu.draw.fast.clip import clip_triangle
 from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE, SUBPIXEL_BITS
+from whygpu.draw.fast.small import BATCH, draw_batch, gather
 from whygpu.draw.fast.transform import clip_position, snapped
 from whygpu.engine.jit import inlined, kernel
 from whygpu.engine.sync import claim
 
 __all__ = ["raster"]
 
+_1, _2 = np.uintp(1), np.uintp(2)
 NARROW = 16
 """Up to so many columns every pixel is tested; in wider triangles a row's ends are computed first."""
 
@@ -112,10 +114,10 @@ def _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, top, bottom, width, stri
 
 
 @inlined
-def _pieces(positions, triangles, t, matrix, grid, viewport, mirrored, both, work, fixed, real):
-    """Clip triangle ``t``; what is left of it and faces the eye goes to the records ``fixed``, ``real``."""
-    for i in range(3):
-        x, y, z, w = clip_position(positions, np.int64(triangles[t, i]), matrix, grid)
+def _pieces(positions, a, b, c, matrix, grid, viewport, mirrored, both, work, fixed, real):
+    """Clip a triangle; what is left of it and faces the eye goes to the records ``fixed``, ``real``."""
+    for i, v in enumerate((a, b, c)):
+        x, y, z, w = clip_position(positions, v, matrix, grid)
         work[0, 0, i, 0], work[0, 0, i, 1], work[0, 0, i, 2], work[0, 0, i, 3] = x, y, z, w
     kept = 0
     for piece in range(clip_triangle(work, viewport)):
@@ -149,58 +151,78 @@ def _resolve(keys, stride, top, bottom, depth, ids):
             owners[x] = np.int32(-1) if key == EMPTY else np.int32(key)
 
 
+@inlined
+def _band(
+    band, begin, sorted_, top, bottom, positions, triangles, triangle_start, flip, double_sided, clip, grid,
+    viewport, fixed, real, corners, work, piece_fixed, piece_real, words, reals, width, stride, keys,
+):  # fmt: skip
+    """Draw the triangles of one band; returns the pixels tested."""
+    looked, waiting = 0, 0
+    own, shared = begin[band + 1] - begin[band], begin[begin.shape[0] - 2]  # those in more than two bands
+    for entry in range(own + begin[begin.shape[0] - 1] - shared):
+        row = np.uintp(begin[band] + entry if entry < own else shared + entry - own)
+        t, touched = sorted_[row, 0], sorted_[row, 1]
+        if entry >= own and (band < first_band(touched) or band > touched >> 16):
+            continue
+        at = np.uintp(3 * t)
+        a, b, c = np.uintp(triangles[at]), np.uintp(triangles[at + _1]), np.uintp(triangles[at + _2])
+        if touched & SMALL != 0:
+            gather(waiting, t, a, b, c, corners, real, words, reals)
+            waiting += 1
+            if waiting == BATCH:
+                looked += draw_batch(waiting, top, bottom, width, stride, words, reals, keys)
+                waiting = 0
+            continue
+        xa, ya, za = fixed[a << _2], fixed[(a << _2) + _1], real[(a << _2) + _2]
+        xb, yb, zb = fixed[b << _2], fixed[(b << _2) + _1], real[(b << _2) + _2]
+        xc, yc, zc = fixed[c << _2], fixed[(c << _2) + _1], real[(c << _2) + _2]
+        cut = (xa == OUTSIDE) | (xb == OUTSIDE) | (xc == OUTSIDE)
+        pieces = 1
+        if cut:
+            node = node_of(t, triangle_start)
+            pieces = _pieces(
+                positions, a, b, c, clip[node], grid[node], viewport, flip[node] != 0,
+                double_sided[node] != 0, work, piece_fixed, piece_real,
+            )  # fmt: skip
+        while pieces > 0:
+            pieces -= 1
+            if cut:
+                i, j, k = np.uintp(3 * pieces), np.uintp(3 * pieces + 1), np.uintp(3 * pieces + 2)
+                xa, ya, za = piece_fixed[i, 0], piece_fixed[i, 1], piece_real[i, 2]
+                xb, yb, zb = piece_fixed[j, 0], piece_fixed[j, 1], piece_real[j, 2]
+                xc, yc, zc = piece_fixed[k, 0], piece_fixed[k, 1], piece_real[k, 2]
+            looked += _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, t, top, bottom, width, stride, keys)
+    return looked + draw_batch(waiting, top, bottom, width, stride, words, reals, keys)
+
+
 @kernel
 def raster(
     rank, size, barrier, positions, triangles, triangle_start, flip, double_sided, clip, grid, viewport,
-    fixed, real, kept, counts, begin, sorted_, next_band, work, piece_fixed, piece_real, keys, depth, ids,
-    tested,
+    fixed, real, corners, kept, counts, begin, sorted_, next_band, judged, wide, work, piece_fixed,
+    piece_real, words, reals, keys, depth, ids, tested,
 ):  # fmt: skip
     """Fill ``depth`` and ``ids``, both (height, width), with the nearest triangle of each pixel.
 
-    On equal depth the lower id wins, so the order in which triangles come does not matter.
+    On equal depth the lower id wins, so the order in which triangles come does not matter. ``triangles`` and
+    the records' three views ``fixed``, ``real``, ``corners`` are flat.
     """
     height, width = depth.shape
     stride = (width + LANES - 1) & -LANES
     bin_triangles(
-        rank, size, barrier, triangles, triangle_start, flip, double_sided, fixed, kept, counts, begin,
-        sorted_, width, height,
+        rank, size, barrier, triangles, triangle_start, flip, double_sided, corners, kept, counts, begin,
+        sorted_, width, height, judged[rank], wide[rank],
     )  # fmt: skip
-    bands = begin.shape[0] - 2
-    scratch, own_fixed, own_real, own_keys = work[rank], piece_fixed[rank], piece_real[rank], keys[rank]
-    looked = 0
+    looked, own_keys = 0, keys[rank]
     band = claim(next_band, 0)
-    while band < bands:
+    while band < begin.shape[0] - 2:
         top, bottom = band << BAND_BITS, min((band << BAND_BITS) + ROWS, height)
         for i in range((bottom - top) * stride):
             own_keys[i] = EMPTY
-        own = begin[band + 1] - begin[band]
-        for entry in range(own + begin[bands + 1] - begin[bands]):
-            row = begin[band] + entry
-            if entry >= own:  # those in more than two bands
-                row = begin[bands] + entry - own
-                if band < sorted_[row, 1] & 0xFFFF or band > sorted_[row, 1] >> 16:
-                    continue
-            t = sorted_[row, 0]
-            a, b, c = np.uintp(triangles[t, 0]), np.uintp(triangles[t, 1]), np.uintp(triangles[t, 2])
-            xa, xb, xc = fixed[a, 0], fixed[b, 0], fixed[c, 0]
-            ya, yb, yc = fixed[a, 1], fixed[b, 1], fixed[c, 1]
-            za, zb, zc = real[a, 2], real[b, 2], real[c, 2]
-            cut = (xa == OUTSIDE) | (xb == OUTSIDE) | (xc == OUTSIDE)
-            pieces = 1
-            if cut:
-                node = node_of(t, triangle_start)
-                pieces = _pieces(
-                    positions, triangles, t, clip[node], grid[node], viewport, flip[node] != 0,
-                    double_sided[node] != 0, scratch, own_fixed, own_real,
-                )  # fmt: skip
-            while pieces > 0:
-                pieces -= 1
-                if cut:
-                    i, j, k = np.uintp(3 * pieces), np.uintp(3 * pieces + 1), np.uintp(3 * pieces + 2)
-                    xa, ya, za = own_fixed[i, 0], own_fixed[i, 1], own_real[i, 2]
-                    xb, yb, zb = own_fixed[j, 0], own_fixed[j, 1], own_real[j, 2]
-                    xc, yc, zc = own_fixed[k, 0], own_fixed[k, 1], own_real[k, 2]
-                looked += _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, t, top, bottom, width, stride, own_keys)
+        looked += _band(
+            band, begin, sorted_, top, bottom, positions, triangles, triangle_start, flip, double_sided, clip,
+            grid, viewport, fixed, real, corners, work[rank], piece_fixed[rank], piece_real[rank],
+            words[rank], reals[rank], width, stride, own_keys,
+        )  # fmt: skip
         _resolve(own_keys, stride, top, bottom, depth, ids)
         band = claim(next_band, 0)
     tested[rank] = looked

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.fast.bins import ROWS
+from whygpu.draw.fast.bins import BIN_SPACE, BIN_WORDS, ROWS
 from whygpu.draw.fast.block import LANES
 from whygpu.draw.fast.clip import MAX_PIECES
 from whygpu.draw.fast.fields import BLOCK, FIELDS
 from whygpu.draw.fast.runs import ATTRIBUTES, CORNERS, FUNCTIONS, LINEAR, RUNS
+from whygpu.draw.fast.small import REALS, WORDS
 from whygpu.draw.geometry import Geometry
 
 __all__ = ["Screen", "Workspace"]
@@ -36,9 +37,14 @@ class Workspace:
         vertices, triangles = len(geometry.positions), len(geometry.triangles)
         self.fixed = np.empty((vertices, 4), np.int32)
         self.real = self.fixed.view(np.float32)
+        self.flat = [self.fixed.reshape(-1).view(kind) for kind in (np.int32, np.float32, np.int64)]
         self.world_normals = np.empty((vertices, 3), np.float32)
         self.kept = np.empty((triangles, 2), np.int32)
         self.ordered = np.empty((2 * triangles, 2), np.int32)
+        self.judged = np.empty((threads, BIN_SPACE), np.int32)
+        self.wide = np.empty((threads, BIN_WORDS), np.int64)
+        self.words = np.zeros((threads, WORDS), np.int64)
+        self.reals = np.zeros((threads, REALS))
         self.clip = np.empty((threads, 2, MAX_PIECES, 3, 4))
         self.pieces = np.empty((threads, 3 * MAX_PIECES, 4), np.int32)
         self.runs = np.empty((threads, RUNS * BLOCK), np.int32)
