@@ -43,6 +43,8 @@ class Geometry:
     """All images, and how each node's material samples them."""
     bounds: NDArray[np.float64]
     """(8 corners a node, 3): boxes round the nodes, in the world."""
+    framings: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """Cameras that frame the scene, by aspect and view: finding one takes longer than drawing a small scene."""
     spare: list[Any] = field(default_factory=list, repr=False)
     """Working space of the fast path that no frame is using now, kept for the next one."""
 

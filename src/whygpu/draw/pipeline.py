@@ -13,7 +13,7 @@ from whygpu.draw.fast.samples import PATTERNS
 from whygpu.draw.frame import Frame, Statistics
 from whygpu.draw.light import Background, Light
 from whygpu.draw.lines import with_lines
-from whygpu.draw.scene import Camera, Scene
+from whygpu.draw.scene import Camera, Scene, View
 from whygpu.draw.uniforms import Options, Uniforms, of_shadows, uniforms
 from whygpu.engine import Backend, Progress, UserError, current, scope, silent, using
 
@@ -35,6 +35,7 @@ def render(
     wireframe: bool | str = False,
     exposure: float = 0.0,
     normals: bool = False,
+    out: Frame | None = None,
     progress: Progress = silent,
 ) -> Frame:
     """Draw a scene.
@@ -68,6 +69,9 @@ def render(
         In stops: 1 makes everything twice as bright.
     normals
         Whether the frame carries the normals of what is seen.
+    out
+        A frame of the same size that is no longer needed: the fast path draws into its arrays, which spares
+        the time for fresh memory, and the frame returned has these very arrays.
     progress
         Told which stage runs and what is being compiled.
 
@@ -79,7 +83,7 @@ def render(
     width, height = _size(size)
     chosen = _background(scene, background)
     options = _options(lights, shadows, samples, exposure, normals)
-    camera = camera or scene.camera or framing(scene, width / height)
+    camera = camera or scene.camera or _framing(scene, width / height)
     with using(backend):
         which = _path(path, threads)
         with scope("draw", "vertex"):
@@ -87,7 +91,7 @@ def render(
             drawn = with_lines(scene, camera, width, height, edges)
         hidden = scene.triangles if edges == "hidden" else 0
         request = Request(drawn, camera, width, height, chosen, options, hidden)
-        return _fast(request, threads, progress) if which == "fast" else _portable(request, progress)
+        return _fast(request, threads, out, progress) if which == "fast" else _portable(request, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +143,7 @@ def _portable(request: Request, progress: Progress) -> Frame:
     return Frame(rgba, depth, ids, statistics, normals)
 
 
-def _fast(request: Request, threads: int | None, progress: Progress) -> Frame:
+def _fast(request: Request, threads: int | None, out: Frame | None, progress: Progress) -> Frame:
     progress("progress.kernels", None, path="fast")
     from whygpu.draw.fast.passes import Passes, compile_beside
 
@@ -148,7 +152,7 @@ def _fast(request: Request, threads: int | None, progress: Progress) -> Frame:
     with _stage("vertex", seconds):
         constants = request.uniforms()
         shade_compiled = compile_beside(constants)
-        passes = Passes(scene.geometry, constants, threads)
+        passes = Passes(scene.geometry, constants, threads, out)
     if constants.shadows.cameras:
         with _stage("shadow", seconds):
             passes.shadows(of_shadows(scene, constants))
@@ -193,6 +197,15 @@ def _path(path: str, threads: int | None) -> str:
     if path == "fast" and not current().fast:
         raise UserError(f"path 'fast' needs the device cpu, not {current().name}; use path 'portable'")
     return ("fast" if current().fast else "portable") if path == "auto" else path
+
+
+def _framing(scene: Scene, aspect: float) -> Camera:
+    """A camera that frames the scene; found once, since a scene never changes."""
+    known: dict[tuple[float, View], Camera] = scene.geometry.framings
+    key = aspect, scene.view
+    if key not in known:
+        known[key] = framing(scene, aspect)
+    return known[key]
 
 
 def _options(

@@ -75,7 +75,7 @@ class Uniforms:
     """(nodes,): the same for the nodes that are not opaque: -1 where a node is."""
     material: Floats
     """(nodes, 16): base colour, metallic, emissive, roughness, alpha, alpha cutoff, alpha mode, whether it is
-    unlit, normal scale, occlusion strength, exposure of what is unlit, nothing."""
+    unlit, normal scale, occlusion strength, exposure of what is unlit, specular factor."""
     linear: Floats
     """(nodes, 3, 3): a tangent times this is the tangent in the world."""
     viewport: Matrix
@@ -189,9 +189,9 @@ def _materials(materials: list[Material], gain: float) -> Floats:
     rows = np.zeros((len(materials), MATERIAL), np.float32)
     for row, m in zip(rows, materials, strict=True):
         emissive = np.asarray(m.emissive) * gain
-        row[:15] = (
+        row[:] = (
             *m.base_color, m.metallic, *emissive, m.roughness, m.alpha, m.alpha_cutoff, MODES[m.alpha_mode],
-            m.unlit, m.normal_scale, m.occlusion_strength, gain,
+            m.unlit, m.normal_scale, m.occlusion_strength, gain, m.specular,
         )  # fmt: skip
     return rows
 

@@ -39,6 +39,8 @@ class Full(NamedTuple):
     """(threads, ...) float64: working space of ``runs``."""
     located_at: Any
     """(threads, 3 * BLOCK) float64: places in the world."""
+    coordinates: Any
+    """(threads, 3 * BLOCK) float64: texture coordinates, and how they change."""
     alone: bool
     """Whether pixels are interpolated one by one, since their centres may lie outside of what they show."""
     places: Any

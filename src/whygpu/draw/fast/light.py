@@ -64,7 +64,7 @@ def prepare(space, count, row, x, rays, full):
 def ambient_light(space, count, ambient, material, full):
     """Start a block's light sums with what it emits, and what sky and ground send."""
     one, two = np.float32(1), np.float32(2)
-    metallic, rough = material[3], material[7]
+    metallic, rough, specular = material[3], material[7], material[15]
     mean_r, mean_g, mean_b = ambient[0, 0], ambient[0, 1], ambient[0, 2]
     tilt_r, tilt_g, tilt_b = ambient[1, 0], ambient[1, 1], ambient[1, 2]
     for i in range(count):
@@ -74,7 +74,8 @@ def ambient_light(space, count, ambient, material, full):
             emissive_r, emissive_g = space[EMISSIVE_R + i], space[EMISSIVE_G + i]
             emissive_b = space[EMISSIVE_B + i]
         keep = one - metallic
-        plain = _F0 * keep
+        plain = _F0 * specular * keep
+        most = metallic + specular * keep  # reflectance at grazing incidence
         alpha2 = max((rough * rough) * (rough * rough), _LEAST)
         ny, vy = space[NY + i], space[VY + i]
         to_eye = space[NX + i] * space[VX + i] + ny * vy + space[NZ + i] * space[VZ + i]
@@ -85,7 +86,7 @@ def ambient_light(space, count, ambient, material, full):
         grazing2 = grazing * grazing
         grazing = grazing2 * grazing2 * grazing
         up = two * to_eye * ny - vy  # of the reflected ray
-        red, green, blue, gain = space[RED + i], space[GREEN + i], space[BLUE + i], one - rough
+        red, green, blue, gain = space[RED + i], space[GREEN + i], space[BLUE + i], (one - rough) * most
         mirror = red * metallic + plain
         mirror = mirror + (max(gain, mirror) - mirror) * grazing
         around = red * keep * (mean_r + tilt_r * ny) + mirror * (mean_r + tilt_r * up)
@@ -134,37 +135,64 @@ def arrive(space, places, count, lamp, full):
 @inlined
 def light(space, places, count, lights, material, full):
     """Add every light's share to a block's sums: glTF 2.0, appendix B."""
-    one, two, zero, half = np.float32(1), np.float32(2), np.float32(0), np.float32(0.5)
-    metallic, rough = material[3], material[7]
+    matte = material[15] == 0 and material[3] == 0
     for lamp in range(lights.shape[0]):
-        lx, ly, lz = lights[lamp, 0], lights[lamp, 1], lights[lamp, 2]
-        lamp_r, lamp_g, lamp_b = lights[lamp, 3], lights[lamp, 4], lights[lamp, 5]
         if full is not None:
             arrive(space, places, count, full.lamps[lamp], full)
-        for i in range(count):
-            if full is not None:
-                metallic, rough = space[METAL + i], space[ROUGH + i]
-                lx, ly, lz = space[LX + i], space[LY + i], space[LZ + i]
-            keep = one - metallic
-            plain = _F0 * keep
-            alpha2 = max((rough * rough) * (rough * rough), _LEAST)
-            cosine = space[NX + i] * lx + space[NY + i] * ly + space[NZ + i] * lz
-            along = space[VX + i] * lx + space[VY + i] * ly + space[VZ + i] * lz
-            half2 = max(two + two * along, np.float32(1e-6))
-            both = cosine + space[TO_EYE + i]
-            spread = max(both * both * (alpha2 - one) + half2, alpha2 * half2)
-            facing = max(cosine, zero)
-            hidden = (facing + np.sqrt(alpha2 + (one - alpha2) * (facing * facing))) * space[HIDDEN_EYE + i]
-            gloss = alpha2 * (half2 * half2) / (spread * spread * hidden)
-            off = one - min(half * np.sqrt(half2), one)
-            off2 = off * off
-            schlick = off2 * off2 * off
-            diffuse = keep * ((one - _F0) * (one - schlick))
-            mirror = (one - schlick) * gloss  # of what is reflected straight; the rest whatever the colour
-            rest = schlick * gloss
-            if full is not None:
-                facing = facing * space[STRENGTH + i]
-            red, green, blue = space[RED + i], space[GREEN + i], space[BLUE + i]
-            space[SUM_R + i] += lamp_r * facing * (red * diffuse + (red * metallic + plain) * mirror + rest)
-            space[SUM_G + i] += lamp_g * facing * (green * diffuse + (green * metallic + plain) * mirror + rest)
-            space[SUM_B + i] += lamp_b * facing * (blue * diffuse + (blue * metallic + plain) * mirror + rest)
+        if matte:
+            _matte(space, count, lights[lamp], full)
+        else:
+            _glossy(space, count, lights[lamp], material, full)
+
+
+@inlined
+def _matte(space, count, lamp, full):
+    """Lambert's law alone."""
+    lx, ly, lz = lamp[0], lamp[1], lamp[2]
+    lamp_r, lamp_g, lamp_b = lamp[3], lamp[4], lamp[5]
+    for i in range(count):
+        if full is not None:
+            lx, ly, lz = space[LX + i], space[LY + i], space[LZ + i]
+        facing = max(space[NX + i] * lx + space[NY + i] * ly + space[NZ + i] * lz, np.float32(0))
+        if full is not None:
+            facing = facing * space[STRENGTH + i]
+        space[SUM_R + i] += lamp_r * facing * space[RED + i]
+        space[SUM_G + i] += lamp_g * facing * space[GREEN + i]
+        space[SUM_B + i] += lamp_b * facing * space[BLUE + i]
+
+
+@inlined
+def _glossy(space, count, lamp, material, full):
+    """The whole model: a diffuse part, and microfacets that mirror (GGX, Smith's masking, Schlick's Fresnel)."""
+    one, two, zero, half = np.float32(1), np.float32(2), np.float32(0), np.float32(0.5)
+    metallic, rough, specular = material[3], material[7], material[15]
+    lx, ly, lz = lamp[0], lamp[1], lamp[2]
+    lamp_r, lamp_g, lamp_b = lamp[3], lamp[4], lamp[5]
+    for i in range(count):
+        if full is not None:
+            metallic, rough = space[METAL + i], space[ROUGH + i]
+            lx, ly, lz = space[LX + i], space[LY + i], space[LZ + i]
+        keep = one - metallic
+        plain = _F0 * specular * keep
+        most = metallic + specular * keep
+        alpha2 = max((rough * rough) * (rough * rough), _LEAST)
+        cosine = space[NX + i] * lx + space[NY + i] * ly + space[NZ + i] * lz
+        along = space[VX + i] * lx + space[VY + i] * ly + space[VZ + i] * lz
+        half2 = max(two + two * along, np.float32(1e-6))
+        both = cosine + space[TO_EYE + i]
+        spread = max(both * both * (alpha2 - one) + half2, alpha2 * half2)
+        facing = max(cosine, zero)
+        hidden = (facing + np.sqrt(alpha2 + (one - alpha2) * (facing * facing))) * space[HIDDEN_EYE + i]
+        gloss = alpha2 * (half2 * half2) / (spread * spread * hidden)
+        off = one - min(half * np.sqrt(half2), one)
+        off2 = off * off
+        schlick = off2 * off2 * off
+        diffuse = keep * (one - specular * (_F0 + (one - _F0) * schlick))
+        mirror = (one - schlick) * gloss  # of what is reflected straight; the rest whatever the colour
+        rest = most * schlick * gloss
+        if full is not None:
+            facing = facing * space[STRENGTH + i]
+        red, green, blue = space[RED + i], space[GREEN + i], space[BLUE + i]
+        space[SUM_R + i] += lamp_r * facing * (red * diffuse + (red * metallic + plain) * mirror + rest)
+        space[SUM_G + i] += lamp_g * facing * (green * diffuse + (green * metallic + plain) * mirror + rest)
+        space[SUM_B + i] += lamp_b * facing * (blue * diffuse + (blue * metallic + plain) * mirror + rest)

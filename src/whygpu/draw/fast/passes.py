@@ -18,6 +18,7 @@ from whygpu.draw.fast.samples import PATTERNS
 from whygpu.draw.fast.shade import shade
 from whygpu.draw.fast.transform import transform
 from whygpu.draw.fast.workspace import Workspace
+from whygpu.draw.frame import Frame
 from whygpu.draw.geometry import Geometry
 from whygpu.draw.light import Background
 from whygpu.draw.scene import Camera, Scene
@@ -35,13 +36,18 @@ class Passes:
     Call ``shadows`` where there are any, ``vertex``, ``raster``, ``shade``, ``close``, in this order.
     """
 
-    def __init__(self, geometry: Geometry, uniforms: Uniforms, threads: int | None) -> None:
+    def __init__(
+        self, geometry: Geometry, uniforms: Uniforms, threads: int | None, out: Frame | None = None
+    ) -> None:
         self.geometry, self.uniforms = geometry, uniforms
         self.team = engine.team(threads or engine.current().threads)
         height, width = uniforms.height, uniforms.width
-        self.depth = np.empty((height, width), np.float32)
-        self.ids = np.empty((height, width), np.int32)
-        self.rgba = np.empty((height, width, 4), np.uint8)
+        if out is not None and out.ids.shape == (height, width):
+            self.depth, self.ids, self.rgba = out.depth, out.ids, out.rgba
+        else:
+            self.depth = np.empty((height, width), np.float32)
+            self.ids = np.empty((height, width), np.int32)
+            self.rgba = np.empty((height, width, 4), np.uint8)
         self.normals = np.zeros((height, width, 3), np.float32) if uniforms.normals else None
         self.maps = np.empty((0, 1, 1), np.float32)
         self.lists: Lists | None = None
@@ -172,7 +178,7 @@ class Passes:
         return Full(
             g.uv, g.tangents, t.texels, t.levels, t.samplers, t.transforms, TABLES, u.linear, u.sight,
             u.distance, u.orthographic, u.located, u.lamps, self.maps, u.shadows.matrices, space.functions,
-            space.places, False, np.empty((0, BLOCK), np.int32), np.empty((0, 4), np.float32),
+            space.places, space.coordinates, False, np.empty((0, BLOCK), np.int32), np.empty((0, 4), np.float32),
             np.empty((0, 0, 3), np.float32) if self.normals is None else self.normals,
         )  # fmt: skip
 

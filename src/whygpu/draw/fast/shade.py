@@ -165,11 +165,14 @@ def shade(
                         lay_full(count, own, x, y, function, fine, space, located, places, full)
                         prepare(segment, pixels_of, np.float32(y), x + begin, rays, full)
                         make_up(segment, pixels_of, look)
-                        texture(space, count, own, fine, look, node, full)
+                        texture(
+                            space, count, own, begin, stop, fine, full.coordinates[rank], look, node, owners, full
+                        )
                         if full.located:
                             locate(segment, located[begin:], pixels_of, full)
                         ambient_light(segment, pixels_of, ambient, look, full)
-                        light(segment, located[begin:], pixels_of, lights, look, full)
+                        lamps = lights[:0] if look[11] > 0 else lights
+                        light(segment, located[begin:], pixels_of, lamps, look, full)
                         _finish(segment, pixels_of, look)
                         if places.shape[0] > 0:
                             shown += _store(segment, pixels_of, owners[begin:], full.colors, y * width + begin)

@@ -10,7 +10,7 @@ __all__ = ["STEEP", "WIDER", "shadow"]
 
 STEEP = 0.1
 """The smallest cosine between a surface and a light that the bias follows."""
-WIDER = 2.0
+WIDER = 1.5
 """Texels over which the filter sees the surface rise."""
 
 
@@ -44,20 +44,18 @@ def shadow(lamp, maps, matrices, x, y, z, lx, ly, lz, away, cosine):
     if not w > 0:
         return one
     inverse = 1.0 / w
-    column, row, depth = column * inverse - 0.5, row * inverse - 0.5, depth * inverse
-    inside = column >= 1 and row >= 1 and column < side - 2 and row < side - 2
+    column, row, depth = column * inverse, row * inverse, depth * inverse
+    inside = column >= 1 and row >= 1 and column < side - 1 and row < side - 1
     if not (inside and depth < 1):
         return one
     left, top = np.floor(column), np.floor(row)
     fx, fy = np.float32(column - left), np.float32(row - top)
     x0, y0 = np.uintp(np.int64(left) - 1), np.uintp(np.int64(top) - 1)
-    total = np.float32(0)
-    for j in range(4):
+    total, zero = np.float32(0), np.float32(0)
+    for j in range(3):
         near = maps[face, y0 + np.uintp(j)]
-        line = np.float32(0)
-        line += one - fx if depth <= np.float64(near[x0]) else np.float32(0)
-        line += one if depth <= np.float64(near[x0 + np.uintp(1)]) else np.float32(0)
-        line += one if depth <= np.float64(near[x0 + np.uintp(2)]) else np.float32(0)
-        line += fx if depth <= np.float64(near[x0 + np.uintp(3)]) else np.float32(0)
-        total += line * (one - fy if j == 0 else (fy if j == 3 else one))
-    return total * np.float32(1 / 9)
+        line = one - fx if depth <= np.float64(near[x0]) else zero
+        line += one if depth <= np.float64(near[x0 + np.uintp(1)]) else zero
+        line += fx if depth <= np.float64(near[x0 + np.uintp(2)]) else zero
+        total += line * (one - fy if j == 0 else (fy if j == 2 else one))
+    return total * np.float32(0.25)

@@ -10,7 +10,7 @@ from whygpu.draw.fast.fields import (
     SMOOTH_X, SMOOTH_Y, SMOOTH_Z, TW, TX, TY, TZ, WX, WY, WZ,
 )  # fmt: skip
 from whygpu.draw.fast.runs import SCALE_X, SCALE_Y, U
-from whygpu.draw.fast.texture import sample
+from whygpu.draw.fast.texture import level_of, sample
 from whygpu.engine.jit import inlined
 
 __all__ = ["locate", "make_up", "texture"]
@@ -84,33 +84,50 @@ def _apply(space, i, slot, red, green, blue, alpha, material, turn):
 
 
 @inlined
-def texture(space, count, runs, functions, material, node, full):
-    """Sample the textures of all pixels of ``count`` runs."""
+def _follow(count, runs, functions, column, m, width, height, coordinates):
+    """Texture coordinates of all pixels of ``count`` runs, after the texture's transform, and the square of how
+    many texels lie between a pixel and the next."""
+    for run in range(count):
+        f, to = functions[run:], coordinates[runs[run] :]
+        u0, ux, uy = f[column], f[column + BLOCK], f[column + 2 * BLOCK]
+        v0, vx, vy = f[column + 3 * BLOCK], f[column + 4 * BLOCK], f[column + 5 * BLOCK]
+        sx, sy = f[SCALE_X], f[SCALE_Y]
+        # A transform of the coordinates is one of their homogeneous functions.
+        p0, px, py = (m[0] * u0 + m[1] * v0) + m[2], (m[0] * ux + m[1] * vx), (m[0] * uy + m[1] * vy)
+        q0, qx, qy = (m[3] * u0 + m[4] * v0) + m[5], (m[3] * ux + m[4] * vx), (m[3] * uy + m[4] * vy)
+        px, py, qx, qy = px + m[2] * sx, py + m[2] * sy, qx + m[5] * sx, qy + m[5] * sy
+        for i in range(runs[_LENGTH + run]):
+            along = np.float64(i)
+            inverse = 1.0 / (1.0 + sx * along)
+            p, q = (p0 + px * along) * inverse, (q0 + qx * along) * inverse
+            # by the quotient rule, as portable ``_coordinates``
+            across_p, across_q = (px - p * sx) * inverse * width, (qx - q * sx) * inverse * height
+            down_p, down_q = (py - p * sy) * inverse * width, (qy - q * sy) * inverse * height
+            to[i], to[BLOCK + i] = p, q
+            across = across_p * across_p + across_q * across_q
+            to[2 * BLOCK + i] = max(across, down_p * down_p + down_q * down_q)
+
+
+@inlined
+def texture(space, count, runs, begin, stop, functions, coordinates, material, node, owners, full):
+    """Sample the textures of the pixels from ``begin`` to ``stop``, which ``count`` runs make up."""
     for slot in range(5):
-        sampler, m = full.samplers[node, slot], full.transforms[node, slot]
-        if sampler[1] == 0 or (slot == _NORMAL and full.tangents.shape[0] == 0):
+        first, levels = full.samplers[node, slot, 0], full.samplers[node, slot, 1]
+        if levels == 0 or (slot == _NORMAL and full.tangents.shape[0] == 0):
             continue
-        colors = full.tables[1 if slot == _BASE or slot == _EMISSIVE else 0]
-        width, height = np.float64(full.levels[sampler[0], 1]), np.float64(full.levels[sampler[0], 2])
-        column = U + 3 * sampler[7] * BLOCK
-        for run in range(count):
-            f = functions[run:]
-            u0, ux, uy = f[column], f[column + BLOCK], f[column + 2 * BLOCK]
-            v0, vx, vy = f[column + 3 * BLOCK], f[column + 4 * BLOCK], f[column + 5 * BLOCK]
-            sx, sy = f[SCALE_X], f[SCALE_Y]
-            for i in range(runs[_LENGTH + run]):
-                along = np.float64(i)
-                inverse = 1.0 / (1.0 + sx * along)
-                u, v = (u0 + ux * along) * inverse, (v0 + vx * along) * inverse
-                # by the quotient rule, as portable ``_coordinates``
-                dux, dvx = (ux - u * sx) * inverse, (vx - v * sx) * inverse
-                duy, dvy = (uy - u * sy) * inverse, (vy - v * sy) * inverse
-                ax, bx = (m[0] * dux + m[1] * dvx) * width, (m[3] * dux + m[4] * dvx) * height
-                ay, by = (m[0] * duy + m[1] * dvy) * width, (m[3] * duy + m[4] * dvy) * height
-                red, green, blue, alpha = sample(
-                    full.texels, full.levels, sampler, colors, full.tables[0], (m[0] * u + m[1] * v) + m[2],
-                    (m[3] * u + m[4] * v) + m[5], ax * ax + bx * bx, ay * ay + by * by,
-                )  # fmt: skip
-                _apply(
-                    space, runs[run] + i, slot, red, green, blue, alpha, material, full.turn[node]
-                )
+        wrap_u, wrap_v = full.samplers[node, slot, 2], full.samplers[node, slot, 3]
+        magnify, minify = full.samplers[node, slot, 4] == 1, full.samplers[node, slot, 5] == 1
+        between = full.samplers[node, slot, 6]
+        table, plain = full.tables[1 if slot == _BASE or slot == _EMISSIVE else 0], full.tables[0]
+        width, height = np.float64(full.levels[first, 1]), np.float64(full.levels[first, 2])
+        column, last = U + 3 * full.samplers[node, slot, 7] * BLOCK, np.float64(levels - 1)
+        _follow(count, runs, functions, column, full.transforms[node, slot], width, height, coordinates)
+        for i in range(begin, stop):
+            if owners[i] < 0:
+                continue
+            level, smaller = level_of(coordinates[2 * BLOCK + i], last, between)
+            red, green, blue, alpha = sample(
+                full.texels, full.levels, first, level, minify if smaller else magnify, wrap_u, wrap_v, table,
+                plain, coordinates[i], coordinates[BLOCK + i],
+            )  # fmt: skip
+            _apply(space, i, slot, red, green, blue, alpha, material, full.turn[node])

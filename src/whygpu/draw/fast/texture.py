@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 from whygpu.engine.jit import inlined
 
-__all__ = ["CUTOFF_TIE", "LEVEL_TIE", "TEXEL_TIE", "sample"]
+__all__ = ["CUTOFF_TIE", "LEVEL_TIE", "TEXEL_TIE", "level_of", "sample"]
 
 TEXEL_TIE = 2.0**-20
 """Added to a coordinate, in texels, before the nearest texel is taken: borders belong to the next texel."""
@@ -58,6 +58,20 @@ def _log2(x):
 
 
 @inlined
+def level_of(rho2, last, between):
+    """The level of the mipmap to sample, float64, and whether the image is made smaller.
+
+    ``rho2`` is the square of how many texels of the largest level lie between this pixel and the next,
+    ``last`` the smallest level, ``between`` the filter between levels (0 none, 1 nearest, 2 linear).
+    """
+    level = 0.5 * _log2(rho2 if rho2 > 1e-30 else 1e-30)
+    smaller = level > LEVEL_TIE
+    level = level if smaller and between > 0 else 0.0
+    level = min(level, last)
+    return np.floor(level + (0.5 + LEVEL_TIE)) if between == 1 else level, smaller
+
+
+@inlined
 def _axis(t, count, wrap, linear):
     """Along one axis: the texels before and after the coordinate ``t``, and how far it is between them."""
     if wrap == 0:
@@ -80,36 +94,34 @@ def _axis(t, count, wrap, linear):
 
 
 @inlined
-def sample(texels, levels, sampler, table, plain, u, v, across2, down2):
-    """Linear RGBA, four float32, at (u, v); ``across2`` and ``down2`` are the squares of how many texels of the
-    largest level lie between this pixel and the next to the right and down."""
-    rho2 = max(across2, down2)
-    level = 0.5 * _log2(rho2 if rho2 > 1e-30 else 1e-30)
-    smaller = level > LEVEL_TIE
-    linear = (sampler[5] if smaller else sampler[4]) == 1
-    last = sampler[1] - 1
-    level = level if smaller and sampler[6] > 0 else 0.0
-    level = min(level, np.float64(last))
-    if sampler[6] == 1:
-        level = np.floor(level + (0.5 + LEVEL_TIE))
+def sample(texels, levels, first, level, linear, wrap_u, wrap_v, table, plain, u, v):
+    """Linear RGBA, four float32, at (u, v) of a mipmap whose largest level is row ``first`` of ``levels``."""
     whole = np.floor(level)
     part = np.float32(level - whole)
-    low = np.int64(whole)
+    row = np.uintp(first + np.int64(whole))
     red = green = blue = alpha = np.float32(0)
-    for step in range(2 if part > 0 else 1):
-        row = sampler[0] + low + step
+    share = np.float32(1) - part
+    while True:
         start, width, height = levels[row, 0], levels[row, 1], levels[row, 2]
-        x0, x1, fx = _axis(u, width, sampler[2], linear)
-        y0, y1, fy = _axis(v, height, sampler[3], linear)
-        weight = part if step == 1 else np.float32(1) - part
-        for tap in range(4 if linear else 1):
-            x, y = x1 if tap & 1 else x0, y1 if tap & 2 else y0
-            wx = fx if tap & 1 else np.float32(1) - fx
-            wy = fy if tap & 2 else np.float32(1) - fy
-            share = weight * (wx * wy)
-            at = np.uintp(start + y * width + x)
-            red += share * table[texels[at, 0]]
-            green += share * table[texels[at, 1]]
-            blue += share * table[texels[at, 2]]
-            alpha += share * plain[texels[at, 3]]
-    return red, green, blue, alpha
+        x0, x1, fx = _axis(u, width, wrap_u, linear)
+        y0, y1, fy = _axis(v, height, wrap_v, linear)
+        top, bottom = share * (np.float32(1) - fy), share * fy
+        w00, w10 = top - top * fx, top * fx
+        w01, w11 = bottom - bottom * fx, bottom * fx
+        y0, y1 = start + y0 * width, start + y1 * width
+        a, b, c, d = np.uintp(y0 + x0), np.uintp(y0 + x1), np.uintp(y1 + x0), np.uintp(y1 + x1)
+        red += (table[texels[a, 0]] * w00 + table[texels[b, 0]] * w10) + (
+            table[texels[c, 0]] * w01 + table[texels[d, 0]] * w11
+        )
+        green += (table[texels[a, 1]] * w00 + table[texels[b, 1]] * w10) + (
+            table[texels[c, 1]] * w01 + table[texels[d, 1]] * w11
+        )
+        blue += (table[texels[a, 2]] * w00 + table[texels[b, 2]] * w10) + (
+            table[texels[c, 2]] * w01 + table[texels[d, 2]] * w11
+        )
+        alpha += (plain[texels[a, 3]] * w00 + plain[texels[b, 3]] * w10) + (
+            plain[texels[c, 3]] * w01 + plain[texels[d, 3]] * w11
+        )
+        if part == 0:
+            return red, green, blue, alpha
+        row, share, part = row + np.uintp(1), part, np.float32(0)

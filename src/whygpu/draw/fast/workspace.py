@@ -53,6 +53,7 @@ class Workspace:
         self.linear = np.empty((threads, LINEAR * BLOCK), np.float32)
         self.functions = np.empty((threads, FUNCTIONS * BLOCK))
         self.places = np.ones((threads, 3 * BLOCK))
+        self.coordinates = np.empty((threads, 3 * BLOCK))
         self.block = np.ones((threads, FIELDS * BLOCK), np.float32)
         self.next = np.zeros((2, 8), np.int64)  # counters that threads share, a cache line each
         self.found = np.zeros((3, threads), np.int64)  # pixels tested, pixels lit, vertices clipped

@@ -24,15 +24,17 @@ def light(xp: Any, uniforms: Uniforms, surface: Surface, maps: Any) -> Any:
     ambient = backend.asarray(uniforms.ambient, "float32")
     normal, view = surface.normal, unit(xp, _view(xp, uniforms, surface.x, surface.y))
     base, metallic, rough = surface.base[:, :3], surface.metallic, surface.rough
+    plain = surface.specular * (1.0 - metallic)
+    most = metallic + plain  # reflectance at grazing incidence
     diffuse = base * (1.0 - metallic)
-    mirror = base * metallic + DIELECTRIC * (1.0 - metallic)  # reflectance at normal incidence
+    mirror = base * metallic + DIELECTRIC * plain  # reflectance at normal incidence
     alpha2 = (rough * rough) * (rough * rough)
     alpha2 = xp.where(alpha2 > SMOOTHEST, alpha2, xp.zeros_like(alpha2) + SMOOTHEST)
     to_eye = dot(xp, normal, view)  # (n, 1)
     eye = xp.abs(to_eye)
     hidden_eye = eye + xp.sqrt(alpha2 + (1.0 - alpha2) * (eye * eye))
     grazing = 1.0 - xp.where(eye < 1, eye, xp.ones_like(eye))
-    gain = 1.0 - rough
+    gain = (1.0 - rough) * most
     gain = xp.where(gain > mirror, gain, mirror) - mirror
     grazing2 = grazing * grazing
     reflected = mirror + gain * (grazing2 * grazing2 * grazing)
@@ -55,7 +57,8 @@ def light(xp: Any, uniforms: Uniforms, surface: Surface, maps: Any) -> Any:
         off = 1.0 - xp.where(along < 1, along, xp.ones_like(along))
         off2 = off * off
         schlick = off2 * off2 * off
-        sent = diffuse * ((1.0 - DIELECTRIC) * (1.0 - schlick)) + (mirror + (1.0 - mirror) * schlick) * gloss
+        lost = surface.specular * (DIELECTRIC + (1.0 - DIELECTRIC) * schlick)
+        sent = diffuse * (1.0 - lost) + (mirror + (most - mirror) * schlick) * gloss
         color = color + backend.asarray(lamp[3:6], "float32") * (facing * strength) * sent
     return color
 

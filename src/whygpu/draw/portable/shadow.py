@@ -27,7 +27,8 @@ def draw_maps(geometry: Geometry, constants: list[Uniforms]) -> Any:
 def shadow(
     xp: Any, maps: Any, uniforms: Uniforms, lamp: Any, place: Any, towards: Any, away: Any, cosine: Any
 ) -> Any:
-    """How much of a light reaches each place, (n, 1) float32 from 0 to 1: a 3 x 3 filter, its taps bilinear.
+    """How much of a light reaches each place, (n, 1) float32 from 0 to 1: the mean of 2 x 2 bilinear
+    taps, which are 3 x 3 texels.
 
     ``place`` (n, 3) float64 in the world, ``towards`` (n, 3) the unit vector to the light, ``away`` (n,) the
     distance from it, ``cosine`` (n,) of the surface's slope to the light. A place is moved to the light by
@@ -48,8 +49,8 @@ def shadow(
     )
     seen = w > 0
     inverse = 1.0 / xp.where(seen, w, xp.ones_like(w))
-    x, y, depth = column * inverse - 0.5, row * inverse - 0.5, depth * inverse
-    seen = seen & (x >= 1) & (y >= 1) & (x < side - 2) & (y < side - 2) & (depth < 1)
+    x, y, depth = column * inverse, row * inverse, depth * inverse
+    seen = seen & (x >= 1) & (y >= 1) & (x < side - 1) & (y < side - 1) & (depth < 1)
     x, y = (xp.where(seen, a, xp.ones_like(a)) for a in (x, y))
     left, top = xp.astype(xp.floor(x), xp.int64), xp.astype(xp.floor(y), xp.int64)
     right, below = xp.astype(x - xp.floor(x), xp.float32), xp.astype(y - xp.floor(y), xp.float32)
@@ -61,13 +62,13 @@ def shadow(
             there = xp.astype(xp.take(maps, start + (j * side + i), axis=0), xp.float64)
             line = line + xp.where(depth <= there, wide, xp.zeros_like(wide))
         total = total + line * high
-    total = total * (1 / 9)
+    total = total * 0.25
     return xp.where(seen, total, xp.ones_like(total))[:, None]
 
 
-def _weights(xp: Any, part: Any) -> tuple[Any, Any, Any, Any]:
-    """Of four texels in a row, for the mean of three bilinear taps (times 3)."""
-    return 1.0 - part, xp.ones_like(part), xp.ones_like(part), part
+def _weights(xp: Any, part: Any) -> tuple[Any, Any, Any]:
+    """Of three texels in a row, for the mean of two bilinear taps (times 2)."""
+    return 1.0 - part, xp.ones_like(part), part
 
 
 def _face(xp: Any, lamp: Any, place: Any) -> Any:

@@ -46,6 +46,8 @@ class Surface:
     """(n, 1)."""
     rough: Any
     """(n, 1)."""
+    specular: Any
+    """(n, 1): how strongly a dielectric mirrors."""
     occlusion: Any
     """(n, 1): how much ambient light arrives."""
     emissive: Any
@@ -124,7 +126,7 @@ def interpolate(
         uv = _coordinates(xp, weights, gains, own)
     return Surface(
         node, x, y, smooth, smooth, tangent, uv, _place(xp, vertices, uniforms, weights, at, flat, x, y), base,
-        material[:, 3:4], material[:, 7:8], xp.ones_like(material[:, 3:4]), material[:, 4:7],
+        material[:, 3:4], material[:, 7:8], material[:, 15:16], xp.ones_like(material[:, 3:4]), material[:, 4:7],
     )  # fmt: skip
 
 
