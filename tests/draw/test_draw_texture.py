@@ -40,9 +40,7 @@ def test_a_level_is_the_mean_of_the_texels_under_it(shape):
     for level in levels[1:2]:
         height, width = max(1, height // 2), max(1, width // 2)
         assert level.shape == (height, width, 4)
-        rows = [
-            box_mean([Fraction(int(v)) for v in texels[y, :, 0]], width) for y in range(texels.shape[0])
-        ]
+        rows = [box_mean([Fraction(int(v)) for v in texels[y, :, 0]], width) for y in range(texels.shape[0])]
         exact = [box_mean([row[x] for row in rows], height) for x in range(width)]
         assert np.abs(level[..., 0] - np.array(exact, float).T).max() <= 0.501
 
@@ -109,7 +107,9 @@ def test_the_level_follows_from_the_distance_of_a_floor(path):
     floor_mesh = square((2, 2), unlit(base_color_texture=texture), uv=((0, 0), (64, 64)))
     points = (floor_mesh.positions - [1, 1, 0]) * 64
     turned = np.stack([points[:, 0], points[:, 2], -points[:, 1]], axis=1)
-    scene = Scene((Node(draw.Mesh(turned, floor_mesh.triangles, material=floor_mesh.material, uv=floor_mesh.uv)),))
+    scene = Scene(
+        (Node(draw.Mesh(turned, floor_mesh.triangles, material=floor_mesh.material, uv=floor_mesh.uv)),)
+    )
     pool = scene.geometry.textures
     for row, (start, width, height) in enumerate(pool.levels):
         pool.texels[start : start + width * height, :3] = 20 * row
@@ -147,7 +147,9 @@ def test_a_transform_and_the_second_set_of_coordinates(path):
 def test_both_paths_sample_alike(wrap, kind, between):
     turn = np.array([[0.9, 0.3, 0.1], [-0.3, 0.9, 0.2]])
     first = Texture(image(9, 16, 77), wrap=("clamp", wrap), magnify=kind, minify=kind, mipmap=between)
-    second = Texture(image(7, 5), wrap=(wrap, "repeat"), magnify=kind, minify=kind, mipmap=between, transform=turn)
+    second = Texture(
+        image(7, 5), wrap=(wrap, "repeat"), magnify=kind, minify=kind, mipmap=between, transform=turn
+    )
     material = Material(
         (1, 1, 1), metallic=1.0, base_color_texture=first, metallic_roughness_texture=second,
         emissive_texture=second, emissive=(0.2, 0.3, 0.1), occlusion_texture=first, double_sided=True,

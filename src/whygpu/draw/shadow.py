@@ -24,7 +24,9 @@ Matrix = NDArray[np.float64]
 MARGIN = 4
 """Texels that a map shows beyond what it must, for the filter."""
 MIN_SIDE, MAX_SIDE = 256, 2048
-_AXES = [(sign * float(i == 0), sign * float(i == 1), sign * float(i == 2)) for i in range(3) for sign in (1, -1)]
+_AXES = [
+    (sign * float(i == 0), sign * float(i == 1), sign * float(i == 2)) for i in range(3) for sign in (1, -1)
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +60,11 @@ def shadows(lights: Sequence[Light], corners: Matrix, side: int) -> Shadows:
         first.append(len(cameras) if own else -1)
         texel.append(size)
         cameras += own
-    to_map = np.array([[side / 2, 0, 0, side / 2], [0, -side / 2, 0, side / 2], [0, 0, 0.5, 0.5], [0, 0, 0, 1]])
-    matrices = [to_map @ projection_matrix(camera, 1.0) @ view_matrix(camera) for camera in cameras]
-    return Shadows(
-        side, tuple(cameras), np.array(matrices).reshape(-1, 4, 4), tuple(first), tuple(texel)
+    to_map = np.array(
+        [[side / 2, 0, 0, side / 2], [0, -side / 2, 0, side / 2], [0, 0, 0.5, 0.5], [0, 0, 0, 1]]
     )
+    matrices = [to_map @ projection_matrix(camera, 1.0) @ view_matrix(camera) for camera in cameras]
+    return Shadows(side, tuple(cameras), np.array(matrices).reshape(-1, 4, 4), tuple(first), tuple(texel))
 
 
 def _cameras(light: Light, corners: Matrix, side: int) -> tuple[list[Camera], tuple[float, float]]:
@@ -80,7 +82,8 @@ def _cameras(light: Light, corners: Matrix, side: int) -> tuple[list[Camera], tu
         directions = list(_AXES)
     fov = 2 * math.degrees(math.atan(half))
     cameras = [
-        Camera(tuple(eye), tuple(eye + np.asarray(d)), _up(d), fov, near, far, name="shadow") for d in directions
+        Camera(tuple(eye), tuple(eye + np.asarray(d)), _up(d), fov, near, far, name="shadow")
+        for d in directions
     ]
     return cameras, (0.0, 2 * half / side)
 
@@ -90,7 +93,9 @@ def _sun(light: Light, corners: Matrix, side: int) -> tuple[list[Camera], tuple[
     along = np.asarray(light.direction, np.float64)
     along = along / np.linalg.norm(along)
     up = _up(tuple(along))
-    turned = view_matrix(Camera((0.0, 0.0, 0.0), tuple(along), up))[:3, :3] @ corners.T  # (3, n), z to the light
+    turned = (
+        view_matrix(Camera((0.0, 0.0, 0.0), tuple(along), up))[:3, :3] @ corners.T
+    )  # (3, n), z to the light
     low, high = turned.min(1), turned.max(1)
     extent = max(float((high - low)[:2].max()), 1e-3 * float(high[2] - low[2]), 1e-30)
     height = extent * side / (side - 2 * MARGIN)

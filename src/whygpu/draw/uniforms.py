@@ -111,7 +111,12 @@ class Uniforms:
 
 
 def uniforms(
-    scene: Scene, camera: Camera, width: int, height: int, background: Background, options: Options | None = None
+    scene: Scene,
+    camera: Camera,
+    width: int,
+    height: int,
+    background: Background,
+    options: Options | None = None,
 ) -> Uniforms:
     """Chain model, view and projection of every node and gather the rest."""
     options = options or Options()
@@ -130,7 +135,9 @@ def uniforms(
     gain = 2.0**options.exposure
     lights = _in_world(scene.lights if options.lights is None else options.lights, view)
     cast = [replace(light, casts_shadow=light.casts_shadow and options.shadows) for light in lights]
-    maps = shadows(cast, scene.geometry.bounds if options.shadows else np.zeros((1, 3)), map_side(width, height))
+    maps = shadows(
+        cast, scene.geometry.bounds if options.shadows else np.zeros((1, 3)), map_side(width, height)
+    )
     sight, distance = _sight(camera, width, height)
     return Uniforms(
         width=width,

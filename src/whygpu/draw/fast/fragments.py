@@ -9,7 +9,6 @@ triangle and row by row, so that they shade as runs, each pixel's linked from it
 
 import numpy as np
 
-from whygpu.draw.fast.bins import BAND_BITS
 from whygpu.draw.fast.raster import _pieces, _plane
 from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE, SUBPIXEL_BITS
 from whygpu.engine.jit import inlined, kernel
@@ -116,7 +115,9 @@ def _cover(
 
 
 @inlined
-def _opaque(tile, hidden, nearest, ids, shown, depth, seen, emit, entry, heads, nexts, places, owners, depths, masks):
+def _opaque(
+    tile, hidden, nearest, ids, shown, depth, seen, emit, entry, heads, nexts, places, owners, depths, masks
+):
     """Add what is opaque where a pixel has a list; elsewhere say what is shown.
 
     ``depth`` and ``seen`` get the nearest sample of each pixel.
@@ -224,4 +225,4 @@ def gather(
         if not emit:
             totals[at] = entry
         at = claim(next_tile, 0)
-    tested[rank] = looked if emit else 0
+    tested[rank] = looked

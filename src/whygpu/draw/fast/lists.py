@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whygpu import engine
+from whygpu.draw.fast.account import account
 from whygpu.draw.fast.bins import ROWS
 from whygpu.draw.fast.blend import blend
 from whygpu.draw.fast.fields import BLOCK
@@ -70,17 +71,18 @@ class Lists:
         self.planes = np.empty((team.size, len(pattern), 3))
         self.tiles = np.empty((0, 4), np.int32)
         self.totals = np.empty(0, np.int64)
+        self.tested = 0
+        """Samples for which edge functions were evaluated so far: once to count, once to write."""
 
-    def plan(self) -> int:
-        """Cut the picture into tiles of at most ``AT_ONCE`` entries; returns how many samples were tested."""
+    def plan(self) -> None:
+        """Cut the picture into tiles of at most ``AT_ONCE`` entries."""
         u = self.uniforms
         tops = np.arange(0, u.height, ROWS, dtype=np.int32)
         tiles = np.stack([0 * tops, 0 * tops + u.width, tops, np.minimum(tops + ROWS, u.height)], axis=1)
         fresh, known = True, []
-        tested = 0
         while len(tiles):
             totals = np.zeros(len(tiles), np.int64)
-            tested += self._gather(tiles, totals, None, fresh)
+            self._gather(tiles, totals, None, fresh)
             fresh = False
             sizes = (tiles[:, 1] - tiles[:, 0]) * (tiles[:, 3] - tiles[:, 2])
             large = (totals > AT_ONCE) & (sizes > 1)
@@ -88,7 +90,6 @@ class Lists:
             tiles = _halves(tiles[large])
         self.tiles = np.concatenate([part for part, _ in known])
         self.totals = np.concatenate([part for _, part in known])
-        return tested
 
     def batches(self, depth: Floats, seen: Ints, with_normals: bool) -> Iterator[Batch]:
         """Write the entries of as many tiles as fit, again and again.
@@ -123,8 +124,8 @@ class Lists:
 
     def _gather(
         self, tiles: Ints, totals: NDArray[np.int64], into: tuple[Batch, Floats, Ints] | None, fresh: bool
-    ) -> int:
-        """Count the entries of tiles, or write them; returns how many samples were tested."""
+    ) -> None:
+        """Count the entries of tiles, or write them."""
         g, u, space = self.geometry, self.uniforms, self.space
         none, no_depth, no_ids = _NOTHING, np.empty((0, 0), np.float32), np.empty((0, 0), np.int32)
         batch, depth, seen = (none, no_depth, no_ids) if into is None else into
@@ -140,16 +141,11 @@ class Lists:
         )  # fmt: skip
         seconds = perf_counter() - started
         looked = int(tested.sum())
+        self.tested += looked
         if engine.listening():
-            work = looked if into is not None else 0
-            if work:
-                engine.report("edge functions", m=work, n=3, k=3, dtype="int64", size=0, seconds=seconds / 2)
-            entries = len(batch.nexts)
-            engine.report_other(
-                "fragment lists", flop=8 * work, size=20 * entries + 12 * self.ids.size,
-                seconds=seconds / 2 if work else seconds,
-            )  # fmt: skip
-        return looked
+            products = [("edge functions", "int64", 1, looked, 3, 3, 0)] if looked else []
+            size = 20 * len(batch.nexts) + 12 * self.ids.size
+            account(products, [("fragment lists", 8 * looked + self.ids.size, size)], seconds)
 
     def blend(self, batch: Batch, depth: Floats, ids: Ints, out: Ints, facing: Floats) -> None:
         """Mix the pixels of a batch that has been shaded."""

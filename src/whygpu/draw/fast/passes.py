@@ -6,8 +6,10 @@ from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whygpu import engine
+from whygpu.draw.fast.account import account
 from whygpu.draw.fast.block import LANES
 from whygpu.draw.fast.fields import BLOCK
 from whygpu.draw.fast.full import Full
@@ -28,6 +30,10 @@ from whygpu.draw.uniforms import uniforms as make_uniforms
 from whygpu.engine import jit
 
 __all__ = ["Passes", "compile_beside", "compile_shade"]
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Matrix = NDArray[np.float64]
 
 
 class Passes:
@@ -81,14 +87,14 @@ class Passes:
         u = self.uniforms
         if u.samples == 1:
             nearest, ids = self.depth[None], self.ids[None]
-            self._raster(u, u.viewport, self.depth, self.ids)
+            self.pixels_tested += self._raster(u, u.viewport, self.depth, self.ids)
         else:
             nearest = np.empty((u.samples, u.height, u.width), np.float32)
             ids = np.empty((u.samples, u.height, u.width), np.int32)
             self._multisample(nearest, ids)
         if u.samples > 1 or hidden or (u.mixed >= 0).any():
             self.lists = Lists(self.team, self.geometry, u, self.space, nearest, ids, hidden)
-            self.pixels_tested += self.lists.plan()
+            self.lists.plan()
 
     def shade(self) -> None:
         """Colour every pixel."""
@@ -110,6 +116,7 @@ class Passes:
             empty = np.zeros(len(batch.places), np.int32)
             lit += self._shade(batch.owners, empty, batch.places, listed)
             lists.blend(batch, self.depth, self.ids, pixels, full.facing)
+        self.pixels_tested += lists.tested
         self.pixels_lit = int(np.count_nonzero(self.ids >= 0))
 
     def _transform(self, u: Uniforms) -> None:
@@ -125,11 +132,10 @@ class Passes:
             counts = np.diff(g.vertex_start).tolist()
             products = [("model-view-projection", "float64", 1, m, 4, 4, 28) for m in counts]
             products += [("normal transform", "float32", 1, m, 3, 3, 24) for m in counts]
-            _account(products, [("divide, snap", 12 * sum(counts), 4 * sum(counts))], seconds)
+            account(products, [("divide, snap", 12 * sum(counts), 4 * sum(counts))], seconds)
 
-    def _raster(
-        self, u: Uniforms, viewport: np.ndarray, depth: np.ndarray, ids: np.ndarray
-    ) -> None:
+    def _raster(self, u: Uniforms, viewport: Matrix, depth: Floats, ids: Ints) -> int:
+        """Run the raster stage; returns how many pixels were tested."""
         g, space = self.geometry, self.space
         screen = space.screen(u.width, u.height)
         space.next[:] = 0
@@ -142,16 +148,16 @@ class Passes:
         )  # fmt: skip
         seconds = perf_counter() - started
         tested = int(space.found[0].sum())
-        self.pixels_tested += tested
         if engine.listening():
             triangles, pixels = len(g.triangles), depth.size
             others = [
                 ("primitive assembly", 12 * triangles, 76 * triangles),
                 ("depth test", 8 * tested, 16 * tested + 24 * pixels),
             ]
-            _account([("edge functions", "int64", 1, tested, 3, 3, 0)], others, seconds)
+            account([("edge functions", "int64", 1, tested, 3, 3, 0)], others, seconds)
+        return tested
 
-    def _multisample(self, nearest: np.ndarray, ids: np.ndarray) -> None:
+    def _multisample(self, nearest: Floats, ids: Ints) -> None:
         """Run the raster stage once for each sample, the picture moved so that it lies on pixels' centres."""
         u, fixed = self.uniforms, self.space.fixed
         inside = fixed[:, 0] != OUTSIDE
@@ -165,7 +171,7 @@ class Passes:
             viewport = u.viewport.copy()
             viewport[1] -= place[0]
             viewport[3] -= place[1]
-            self._raster(u, viewport, nearest[sample], ids[sample])
+            self.pixels_tested += self._raster(u, viewport, nearest[sample], ids[sample])
         for axis in range(2):
             np.add(fixed[:, axis], at[axis], out=fixed[:, axis], where=inside)
 
@@ -182,7 +188,7 @@ class Passes:
             np.empty((0, 0, 3), np.float32) if self.normals is None else self.normals,
         )  # fmt: skip
 
-    def _shade(self, ids: np.ndarray, background: np.ndarray, out: np.ndarray, full: Full | None) -> int:
+    def _shade(self, ids: Ints, background: Ints, out: Ints, full: Full | None) -> int:
         g, u, space = self.geometry, self.uniforms, self.space
         space.next[:] = 0
         started = perf_counter()
@@ -217,7 +223,7 @@ class Passes:
         if full is not None and len(self.maps):
             cast = int((u.lamps[:, 13] >= 0).sum())
             others.append(("shadow test", 100 * cast * lit, 64 * cast * lit))
-        _account(products, others, seconds)
+        account(products, others, seconds)
 
 
 def compile_beside(uniforms: Uniforms) -> Callable[[], None]:
@@ -232,23 +238,3 @@ def compile_shade(full: bool) -> None:
     passes = Passes(scene.geometry, constants, 1)
     passes.ids[:] = -1
     passes.shade()
-
-
-def _account(
-    products: list[tuple[str, str, int, int, int, int, int]],
-    others: list[tuple[str, int, int]],
-    seconds: float,
-) -> None:
-    """Tell the ledger what a fused kernel contains; its time is divided in proportion to FLOP.
-
-    ``products`` are (name, dtype, batch, m, n, k, bytes a row of the result), ``others`` (name, FLOP, bytes).
-    Edge functions live in registers from the triangle's set-up to the depth test: they move no bytes.
-    """
-    flop = [2 * batch * m * n * k for _, _, batch, m, n, k, _ in products] + [work for _, work, _ in others]
-    second = seconds / max(1, sum(flop))
-    for (name, dtype, batch, m, n, k, row), work in zip(products, flop, strict=False):
-        engine.report(
-            name, batch=batch, m=m, n=n, k=k, dtype=dtype, size=row * batch * m, seconds=work * second
-        )
-    for name, work, size in others:
-        engine.report_other(name, flop=work, size=size, seconds=work * second)

@@ -159,14 +159,22 @@ def shade(
                         shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
                     if full is not None:
                         fine, located = full.functions[rank], full.located_at[rank]
-                        weigh_full(
-                            count, corner, attribute, colored, mirrored, look[8], function, fine, full
-                        )
+                        weigh_full(count, corner, attribute, colored, mirrored, look[8], function, fine, full)
                         lay_full(count, own, x, y, function, fine, space, located, places, full)
                         prepare(segment, pixels_of, np.float32(y), x + begin, rays, full)
                         make_up(segment, pixels_of, look)
                         texture(
-                            space, count, own, begin, stop, fine, full.coordinates[rank], look, node, owners, full
+                            space,
+                            count,
+                            own,
+                            begin,
+                            stop,
+                            fine,
+                            full.coordinates[rank],
+                            look,
+                            node,
+                            owners,
+                            full,
                         )
                         if full.located:
                             locate(segment, located[begin:], pixels_of, full)
@@ -175,7 +183,9 @@ def shade(
                         light(segment, located[begin:], pixels_of, lamps, look, full)
                         _finish(segment, pixels_of, look)
                         if places.shape[0] > 0:
-                            shown += _store(segment, pixels_of, owners[begin:], full.colors, y * width + begin)
+                            shown += _store(
+                                segment, pixels_of, owners[begin:], full.colors, y * width + begin
+                            )
                         else:
                             shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
                         if full.facing.shape[0] > 0:

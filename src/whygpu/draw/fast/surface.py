@@ -6,8 +6,32 @@ import numpy as np
 
 from whygpu.draw.fast.arithmetic import inverse_root
 from whygpu.draw.fast.fields import (
-    ALPHA, BLOCK, BLUE, EMISSIVE_B, EMISSIVE_G, EMISSIVE_R, GREEN, METAL, NX, NY, NZ, OCCLUSION, PX, PY, RED, ROUGH,
-    SMOOTH_X, SMOOTH_Y, SMOOTH_Z, TW, TX, TY, TZ, WX, WY, WZ,
+    ALPHA,
+    BLOCK,
+    BLUE,
+    EMISSIVE_B,
+    EMISSIVE_G,
+    EMISSIVE_R,
+    GREEN,
+    METAL,
+    NX,
+    NY,
+    NZ,
+    OCCLUSION,
+    PX,
+    PY,
+    RED,
+    ROUGH,
+    SMOOTH_X,
+    SMOOTH_Y,
+    SMOOTH_Z,
+    TW,
+    TX,
+    TY,
+    TZ,
+    WX,
+    WY,
+    WZ,
 )  # fmt: skip
 from whygpu.draw.fast.runs import SCALE_X, SCALE_Y, U
 from whygpu.draw.fast.texture import level_of, sample
@@ -38,9 +62,15 @@ def locate(space, places, count, full):
     for i in range(count):
         x, y = np.float64(space[PX + i]), np.float64(space[PY + i])
         far = near + deep * places[WX + i]
-        places[WX + i] = ((s[0, 0] + x * s[1, 0]) + y * s[2, 0]) + far * ((s[3, 0] + x * s[4, 0]) + y * s[5, 0])
-        places[WY + i] = ((s[0, 1] + x * s[1, 1]) + y * s[2, 1]) + far * ((s[3, 1] + x * s[4, 1]) + y * s[5, 1])
-        places[WZ + i] = ((s[0, 2] + x * s[1, 2]) + y * s[2, 2]) + far * ((s[3, 2] + x * s[4, 2]) + y * s[5, 2])
+        places[WX + i] = ((s[0, 0] + x * s[1, 0]) + y * s[2, 0]) + far * (
+            (s[3, 0] + x * s[4, 0]) + y * s[5, 0]
+        )
+        places[WY + i] = ((s[0, 1] + x * s[1, 1]) + y * s[2, 1]) + far * (
+            (s[3, 1] + x * s[4, 1]) + y * s[5, 1]
+        )
+        places[WZ + i] = ((s[0, 2] + x * s[1, 2]) + y * s[2, 2]) + far * (
+            (s[3, 2] + x * s[4, 2]) + y * s[5, 2]
+        )
 
 
 @inlined

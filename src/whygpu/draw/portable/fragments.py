@@ -64,7 +64,9 @@ def gather(
     nearest: Visible | None = None
     for sample, offset in enumerate(PATTERNS[uniforms.samples]):
         moved, constants = _moved(vertices, uniforms, offset)
-        visible = rasterise(assemble(geometry, moved, constants, faces.solid), faces.both, faces.flip, constants)
+        visible = rasterise(
+            assemble(geometry, moved, constants, faces.solid), faces.both, faces.flip, constants
+        )
         lists += [(*entry, sample) for entry in _opaque(xp, visible, hidden)]
         if (uniforms.mixed >= 0).any():
             triangles = assemble(geometry, moved, constants, faces.mixed)
@@ -136,9 +138,7 @@ def _mixed(
 def _nearer(xp: Any, a: Visible, b: Visible) -> Visible:
     """Pixel by pixel the nearer of two samples, the lower id on a tie."""
     second = (b.depth < a.depth) | ((b.depth == a.depth) & (b.ids < a.ids))
-    return Visible(
-        xp.where(second, b.depth, a.depth), xp.where(second, b.ids, a.ids), a.tested + b.tested
-    )
+    return Visible(xp.where(second, b.depth, a.depth), xp.where(second, b.ids, a.ids), a.tested + b.tested)
 
 
 def _merged(xp: Any, lists: list[tuple[Any, ...]]) -> Fragments:

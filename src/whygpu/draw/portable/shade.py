@@ -72,7 +72,11 @@ def _alpha(xp: Any, alpha: Any, material: Any) -> Any:
 
 
 def compose(
-    geometry: Geometry, fragments: Fragments, shaded: tuple[Any, Any, Any], visible: Visible, uniforms: Uniforms
+    geometry: Geometry,
+    fragments: Fragments,
+    shaded: tuple[Any, Any, Any],
+    visible: Visible,
+    uniforms: Uniforms,
 ) -> tuple[Picture, int]:
     """Mix the fragments of each pixel front to back over the background; how many pixels show any.
 

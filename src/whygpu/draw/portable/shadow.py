@@ -80,5 +80,7 @@ def _face(xp: Any, lamp: Any, place: Any) -> Any:
     ax, ay, az = xp.abs(x), xp.abs(y), xp.abs(z)
     on_x, on_y = (ax >= ay) & (ax >= az), ay >= az
     along = xp.where(on_x, x, xp.where(on_y, y, z))
-    axis = xp.where(on_x, xp.zeros_like(first), xp.where(on_y, xp.zeros_like(first) + 2, xp.zeros_like(first) + 4))
+    axis = xp.where(
+        on_x, xp.zeros_like(first), xp.where(on_y, xp.zeros_like(first) + 2, xp.zeros_like(first) + 4)
+    )
     return first + axis + xp.astype(along < 0, xp.int64)

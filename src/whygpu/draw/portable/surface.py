@@ -84,7 +84,13 @@ def corner_matrix(xp: Any, at: Any) -> Any:
 
 
 def interpolate(
-    xp: Any, geometry: Geometry, vertices: Vertices, position: Any, uniforms: Uniforms, triangle: Any, pixel: Any
+    xp: Any,
+    geometry: Geometry,
+    vertices: Vertices,
+    position: Any,
+    uniforms: Uniforms,
+    triangle: Any,
+    pixel: Any,
 ) -> Surface:
     """Attributes of pixels (n,) that show triangles (n,), and their materials' factors."""
     backend = current()
@@ -119,7 +125,9 @@ def interpolate(
     tangent = None
     if geometry.tangents.shape[0]:
         side = xp.where(mirrored[:, None], -turned, turned)  # a mirrored bitangent points the other way
-        tangent = xp.concat([mixed[:, channels : channels + 3] * turned, mixed[:, channels + 3 :] * side], axis=1)
+        tangent = xp.concat(
+            [mixed[:, channels : channels + 3] * turned, mixed[:, channels + 3 :] * side], axis=1
+        )
     uv = None
     if geometry.uv.shape[0]:
         own = xp.reshape(xp.take(backend.asarray(geometry.uv, "float64"), flat, axis=0), (-1, 3, 4))

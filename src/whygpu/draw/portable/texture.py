@@ -16,7 +16,9 @@ from whygpu.engine import current
 __all__ = ["sample"]
 
 
-def sample(xp: Any, textures: Textures, slot: int, node: Any, uv: Any, uv_x: Any, uv_y: Any) -> tuple[Any, Any]:
+def sample(
+    xp: Any, textures: Textures, slot: int, node: Any, uv: Any, uv_x: Any, uv_y: Any
+) -> tuple[Any, Any]:
     """Sample one slot of each pixel's material.
 
     ``uv`` (n, 4) float64 are both sets of coordinates, ``uv_x`` and ``uv_y`` what they gain for one pixel to
