@@ -21,8 +21,15 @@ def lines(ends, z=0.0, **options):
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    ("start", "stop"), [((2, 3), (30, 9)), ((3, 2), (9, 22)), ((2, 20), (28, 4)), ((5, 3.6), (5.2, 20.1)), ((1, 5.5), (31, 5.5))]
-)  # fmt: skip
+    ("start", "stop"),
+    [
+        ((2, 3), (30, 9)),
+        ((3, 2), (9, 22)),
+        ((2, 20), (28, 4)),
+        ((5, 3.6), (5.2, 20.1)),
+        ((1, 5.5), (31, 5.5)),
+    ],
+)
 def test_a_line_lights_one_pixel_in_each_column_or_row_that_it_crosses(path, start, stop):
     found = pixels(render(lines([start, stop]), SIZE, path))
     run, rise = stop[0] - start[0], stop[1] - start[1]

@@ -15,7 +15,7 @@ def unit(v):
 
 
 def appendix_b(n, v, towards, base, metallic, roughness, specular=1.0):
-    """pi times the material's BRDF times n . l: what a light of colour 1 sends back (glTF 2.0, B.2 and B.3)."""
+    """pi times the material's BRDF times n . l: what a light of colour 1 sends back (glTF 2.0, B.2, B.3)."""
     base = np.asarray(base, float)
     h = unit(v + towards)
     nl, nv, nh, vh = n @ towards, abs(n @ v), n @ h, v @ h
@@ -46,7 +46,7 @@ def test_the_material_is_that_of_the_specification(path, metallic, roughness):
     for full in (False, True):
         for _ in range(4):
             normal = unit(random.normal(size=3) * [0.6, 0.6, 0.2] + [0, 0, 1])
-            towards = unit(random.normal(size=3) + [0, 0, 1.2])
+            towards = unit(random.normal(size=3) + np.array([0, 0, 1.2]))
             material = Material((0.8, 0.5, 0.2), metallic=metallic, roughness=roughness)
             light = Light(tuple(-towards), (0.4, 0.4, 0.4))
             scene = Scene((Node(patch(normal, material)),), lights=(light,), **DARK)

@@ -14,7 +14,7 @@ AT = np.array([32.0, 32.0, 60.0])  # of the lights that have a place
 
 
 def blocked(light):
-    """A wall at z = 0 and before it, at z = 8, a square (24, 24)-(40, 40); seen from the front, square apart."""
+    """A wall at z = 0 and before it, at z = 8, a square (24, 24)-(40, 40)."""
     wall = square(SIZE, MATTE)
     near = square(SIZE, MATTE, z=8.0, box=(24, 24, 40, 40))
     return Scene((Node(wall), Node(near)), lights=(light,), **DARK)
@@ -23,9 +23,9 @@ def blocked(light):
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("kind", ["directional", "point", "spot"])
 def test_a_square_throws_its_shadow_where_the_rays_put_it(path, kind):
-    """By similar triangles: a point (x, y) of the wall is dark where its ray to the light meets the square."""
+    """By similar triangles: a point of the wall is dark where its ray to the light meets the square."""
     direction = np.array([0.5, -0.25, -1.0]) if kind == "directional" else np.array([0.0, 0.0, -1.0])
-    place = AT + [-20, 10, 0]
+    place = AT + np.array([-20, 10, 0])
     light = Light(
         tuple(direction), (1, 1, 1) if kind == "directional" else (9e3,) * 3, kind, tuple(place), outer=60.0
     )

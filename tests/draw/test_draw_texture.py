@@ -101,7 +101,7 @@ def test_a_smaller_picture_shows_the_level_of_that_size(path, shrink):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_the_level_follows_from_the_distance_of_a_floor(path):
-    """Level n of the image has brightness n: on a floor the level is log2 of texels a pixel, along the eye."""
+    """Level n of the image has brightness n: on a floor the level is log2 of texels a pixel."""
     texture = Texture(np.full((256, 256, 4), 255, np.uint8))
     size = (64, 64)
     floor_mesh = square((2, 2), unlit(base_color_texture=texture), uv=((0, 0), (64, 64)))

@@ -46,8 +46,8 @@ class Frame:
     points come after all triangles, two ids each. What is blended is not counted as seen."""
     statistics: Statistics
     normals: NDArray[np.float32] | None = None
-    """(height, width, 3): the unit normal in the world of what is seen, turned to the eye; 0 where nothing is.
-    None where it was not asked for."""
+    """(height, width, 3): the unit normal in the world of what is seen, turned to the eye; 0 where nothing
+    is. None where it was not asked for."""
 
     def save(self, path: str | Path) -> None:
         """Write a PNG, whole or not at all.

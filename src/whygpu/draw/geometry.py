@@ -32,7 +32,7 @@ class Geometry:
     uv: NDArray[np.float32]
     """(V, 4): two sets of texture coordinates; (0, 4) where no material has a texture."""
     tangents: NDArray[np.float32]
-    """(V, 4): tangent in each mesh's own space and side of the bitangent; (0, 4) where there is no normal map."""
+    """(V, 4): tangent in each mesh's space and side of the bitangent; (0, 4) without normal maps."""
     triangles: NDArray[np.int32]
     """(T, 3), indices into the arrays above. A triangle's id is its row."""
     vertex_start: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Geometry:
     bounds: NDArray[np.float64]
     """(8 corners a node, 3): boxes round the nodes, in the world."""
     framings: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """Cameras that frame the scene, by aspect and view: finding one takes longer than drawing a small scene."""
+    """Cameras that frame the scene, by aspect and view: finding one can take longer than drawing."""
     spare: list[Any] = field(default_factory=list, repr=False)
     """Working space of the fast path that no frame is using now, kept for the next one."""
 

@@ -1,8 +1,8 @@
 """Lines and points as triangles: ribbons and squares one pixel wide that face the eye.
 
-They are made anew for each frame, before the vertex stage, so that the stages know triangles alone. A ribbon is
-one pixel wide along the picture's axis that it follows less: so it lights one pixel in each column or row
-that it crosses, as hardware does.
+They are made anew for each frame, before the vertex stage, so that the stages know triangles alone. A ribbon
+is one pixel wide along the picture's axis that it follows less: so it lights one pixel in each column or
+row that it crosses, as hardware does.
 """
 
 from __future__ import annotations
@@ -117,13 +117,13 @@ class _Seen:
         world = corners.reshape(-1, 4) @ self.to_world.T
         flat, mesh = vertices.ravel(), node.mesh
         base = 4 * np.arange(len(corners))[:, None]
-        triangles = np.concatenate([base + [0, 1, 2], base + [2, 1, 3]], axis=1).reshape(-1, 3)
+        triangles = (base + np.array([0, 1, 2, 2, 1, 3])).reshape(-1, 3)
         material = replace(mesh.material, unlit=True, double_sided=True)
         return Node(
             Mesh(
-                world[:, :3] / world[:, 3:],
+                (world[:, :3] / world[:, 3:]).astype(np.float32),
                 triangles.astype(np.int32),
-                np.tile(np.float32([0, 0, 1]), (len(flat), 1)),
+                np.tile(np.array([0, 0, 1], np.float32), (len(flat), 1)),
                 None if mesh.colors is None else mesh.colors[flat],
                 material,
                 f"{mesh.name} (lines)",

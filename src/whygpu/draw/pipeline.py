@@ -214,7 +214,8 @@ def _options(
     if samples not in PATTERNS:
         known = ", ".join(map(str, PATTERNS))
         raise UserError(f"samples: {samples!r} for each pixel is not possible; possible: {known}")
-    if not (isinstance(exposure, (int, float)) and -64 <= exposure <= 64):
+    number: object = exposure
+    if not (isinstance(number, (int, float)) and -64 <= number <= 64):
         raise UserError(f"exposure {exposure!r}: give a number of stops from -64 to 64")
     return Options(shadows, samples, float(exposure), normals, None if lights is None else tuple(lights))
 

@@ -82,9 +82,9 @@ def blend(
                         blue + weight * colors[entry, 2],
                     )
                     t = owners[entry]
-                    if masks[entry] & SOLID == 0 and opacity > 0 and depths[entry] < depth[y, x]:
-                        if material[node_of(t, triangle_start), 10] == 1:
-                            depth[y, x], ids[y, x] = depths[entry], t
+                    cuts = masks[entry] & SOLID == 0 and opacity > 0 and depths[entry] < depth[y, x]
+                    if cuts and material[node_of(t, triangle_start), 10] == 1:
+                        depth[y, x], ids[y, x] = depths[entry], t
                     if facing.shape[0] > 0 and ids[y, x] == t:
                         for axis in range(3):
                             facing[y, x, axis] = entry_facing[entry, axis]

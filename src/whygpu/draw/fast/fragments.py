@@ -1,5 +1,6 @@
-"""Lists of what shows in pixels where more than one triangle does: at edges, where a pixel has several samples,
-and through what is not opaque (an A-buffer; Carpenter, 1984).
+"""Lists of what shows in pixels where more than one triangle does (an A-buffer; Carpenter, 1984).
+
+That is at edges, where a pixel has several samples, and through what is not opaque.
 
 The picture is cut into tiles. A first pass counts a tile's entries, a second one writes them: triangle by
 triangle and row by row, so that they shade as runs, each pixel's linked from its head.
@@ -70,8 +71,8 @@ def _place(entry, y, x, triangle, depth, mask, heads, nexts, places, owners, dep
 
 @inlined
 def _cover(
-    xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, tile, offsets, edges, planes, nearest, emit, entry, heads, nexts,
-    places, owners, depths, masks,
+    xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, tile, offsets, edges, planes, nearest, emit, entry, heads,
+    nexts, places, owners, depths, masks,
 ):  # fmt: skip
     """Count or write where a triangle lies before what is opaque in a tile; entries then, samples tested."""
     area = np.int64(xb - xa) * np.int64(yc - ya) - np.int64(xc - xa) * np.int64(yb - ya)
@@ -156,27 +157,67 @@ def _opaque(
     return entry
 
 
+@inlined
+def _mixed(
+    tile, low, high, positions, triangles, both, mirrored, matrix, grid, viewport, fixed, real, kept,
+    work, own_fixed, own_real, offsets, edges, planes, nearest, emit, entry, heads, nexts, places,
+    owners, depths,
+    masks,
+):  # fmt: skip
+    """Count or write a tile's entries of triangles ``low`` to ``high``; entries then, samples tested."""
+    looked = np.int64(0)
+    for t in range(low, high):
+        if kept[t, 1] < tile[2] or kept[t, 0] >= tile[3]:
+            continue
+        a, b, c = np.uintp(triangles[t, 0]), np.uintp(triangles[t, 1]), np.uintp(triangles[t, 2])
+        xa, xb, xc = fixed[a, 0], fixed[b, 0], fixed[c, 0]
+        ya, yb, yc = fixed[a, 1], fixed[b, 1], fixed[c, 1]
+        za, zb, zc = real[a, 2], real[b, 2], real[c, 2]
+        cut = (xa == OUTSIDE) | (xb == OUTSIDE) | (xc == OUTSIDE)
+        pieces = 1
+        if cut:
+            pieces = _pieces(
+                positions, a, b, c, matrix, grid, viewport, mirrored, both, work, own_fixed, own_real
+            )
+        else:
+            area = np.int64(xb - xa) * np.int64(yc - ya) - np.int64(xc - xa) * np.int64(yb - ya)
+            pieces = 1 if both or (area < 0) != mirrored else 0
+        while pieces > 0:
+            pieces -= 1
+            if cut:
+                i, j, k = np.uintp(3 * pieces), np.uintp(3 * pieces + 1), np.uintp(3 * pieces + 2)
+                xa, ya, za = own_fixed[i, 0], own_fixed[i, 1], own_real[i, 2]
+                xb, yb, zb = own_fixed[j, 0], own_fixed[j, 1], own_real[j, 2]
+                xc, yc, zc = own_fixed[k, 0], own_fixed[k, 1], own_real[k, 2]
+            entry, more = _cover(
+                xa, ya, za, xb, yb, zb, xc, yc, zc, t, tile, offsets, edges, planes, nearest, emit, entry,
+                heads, nexts, places, owners, depths, masks,
+            )  # fmt: skip
+            looked += more
+    return entry, looked
+
+
 @kernel
 def gather(
-    rank, size, barrier, positions, triangles, triangle_start, flip, mixed, clip, grid, viewport, fixed, real, kept,
-    work, piece_fixed, piece_real, offsets, edges, planes, nearest, ids, hidden, tiles, next_tile, fresh, emit,
-    totals, shown, depth, seen, heads, nexts, places, owners, depths, masks, tested,
+    rank, size, barrier, positions, triangles, triangle_start, flip, mixed, clip, grid, viewport, fixed, real,
+    kept, work, piece_fixed, piece_real, offsets, edges, planes, nearest, ids, hidden, tiles,
+    next_tile, fresh,
+    emit, totals, shown, depth, seen, heads, nexts, places, owners, depths, masks, tested,
 ):  # fmt: skip
-    """Count the entries of ``tiles`` (n, 4: columns from, to, rows from, to) into ``totals`` (n,), or with
-    ``emit`` write them, each tile's from the entry that ``totals`` then says.
+    """Count the entries of ``tiles`` (n, 4: columns from, to, rows from, to) into ``totals`` (n,).
+
+    With ``emit`` write them instead, each tile's from the entry that ``totals`` then says.
 
     ``nearest`` and ``ids`` (samples, height, width) are what is opaque; the first ``hidden`` triangles hide
-    but are not shown. ``shown`` gets the triangle of pixels without a list; ``depth`` and ``seen`` the nearest.
+    but are not shown. ``shown`` gets the triangle of pixels without a list, ``depth``, ``seen`` the nearest.
     """
-    height = ids.shape[1]
     if fresh:
         for node in range(mixed.shape[0]):
             if mixed[node] >= 0:
                 first, count = triangle_start[node], triangle_start[node + 1] - triangle_start[node]
                 low, high = first + count * rank // size, first + count * (rank + 1) // size
-                _touched(low, high, triangles, fixed, offsets.shape[0], height, kept)
+                _touched(low, high, triangles, fixed, offsets.shape[0], ids.shape[1], kept)
         wait(barrier, size)
-    scratch, own_fixed, own_real = work[rank], piece_fixed[rank], piece_real[rank]
     looked = np.int64(0)
     at = claim(next_tile, 0)
     while at < tiles.shape[0]:
@@ -186,38 +227,15 @@ def gather(
             for x in range(tile[0], tile[1]):
                 heads[y, x] = -1
         for node in range(mixed.shape[0]):
-            both, mirrored = mixed[node] > 0, flip[node] != 0
             low = max(triangle_start[node], np.int64(hidden))
             high = triangle_start[node + 1] if mixed[node] >= 0 else low
-            for t in range(low, high):
-                if kept[t, 1] < tile[2] or kept[t, 0] >= tile[3]:
-                    continue
-                a, b, c = np.uintp(triangles[t, 0]), np.uintp(triangles[t, 1]), np.uintp(triangles[t, 2])
-                xa, xb, xc = fixed[a, 0], fixed[b, 0], fixed[c, 0]
-                ya, yb, yc = fixed[a, 1], fixed[b, 1], fixed[c, 1]
-                za, zb, zc = real[a, 2], real[b, 2], real[c, 2]
-                cut = (xa == OUTSIDE) | (xb == OUTSIDE) | (xc == OUTSIDE)
-                pieces = 1
-                if cut:
-                    pieces = _pieces(
-                        positions, a, b, c, clip[node], grid[node], viewport, mirrored, both, scratch, own_fixed,
-                        own_real,
-                    )  # fmt: skip
-                else:
-                    area = np.int64(xb - xa) * np.int64(yc - ya) - np.int64(xc - xa) * np.int64(yb - ya)
-                    pieces = 1 if both or (area < 0) != mirrored else 0
-                while pieces > 0:
-                    pieces -= 1
-                    if cut:
-                        i, j, k = np.uintp(3 * pieces), np.uintp(3 * pieces + 1), np.uintp(3 * pieces + 2)
-                        xa, ya, za = own_fixed[i, 0], own_fixed[i, 1], own_real[i, 2]
-                        xb, yb, zb = own_fixed[j, 0], own_fixed[j, 1], own_real[j, 2]
-                        xc, yc, zc = own_fixed[k, 0], own_fixed[k, 1], own_real[k, 2]
-                    entry, more = _cover(
-                        xa, ya, za, xb, yb, zb, xc, yc, zc, t, tile, offsets, edges[rank], planes[rank],
-                        nearest, emit, entry, heads, nexts, places, owners, depths, masks,
-                    )  # fmt: skip
-                    looked += more
+            entry, more = _mixed(
+                tile, low, high, positions, triangles, mixed[node] > 0, flip[node] != 0, clip[node],
+                grid[node], viewport, fixed, real, kept, work[rank], piece_fixed[rank], piece_real[rank],
+                offsets, edges[rank], planes[rank], nearest, emit, entry, heads, nexts, places,
+                owners, depths, masks,
+            )  # fmt: skip
+            looked += more
         entry = _opaque(
             tile, hidden, nearest, ids, shown, depth, seen, emit, entry, heads, nexts, places, owners, depths,
             masks,

@@ -8,7 +8,7 @@ __all__ = ["Full"]
 
 
 class Full(NamedTuple):
-    """Arrays for the full variant of the shade kernel. Where it is None, Numba leaves out all code that uses it."""
+    """Arrays for the full variant of the shade kernel; Numba leaves out all that uses it where it is None."""
 
     uv: Any
     """(V, 4) float32, or (0, 4)."""
@@ -43,8 +43,10 @@ class Full(NamedTuple):
     """(threads, 3 * BLOCK) float64: texture coordinates, and how they change."""
     alone: bool
     """Whether pixels are interpolated one by one, since their centres may lie outside of what they show."""
+    listed: int
+    """1 where the pixels are a list, 0 where they are the picture itself."""
     places: Any
-    """(rows, BLOCK) int32: row << 16 | column of each pixel; (0, BLOCK) where pixels stand in their places."""
+    """(rows, BLOCK) int32: row << 16 | column of each pixel of the list; else one row of anything."""
     colors: Any
     """(rows * BLOCK, 4) float32, linear RGB and alpha of those pixels."""
     facing: Any

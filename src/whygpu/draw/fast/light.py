@@ -193,7 +193,7 @@ def _matte(space, count, lamp, full):
 
 @inlined
 def _glossy(space, count, lamp, material, full):
-    """The whole model: a diffuse part, and microfacets that mirror (GGX, Smith's masking, Schlick's Fresnel)."""
+    """The whole model: a diffuse part, and microfacets that mirror (GGX, Smith, Schlick)."""
     one, two, zero, half = np.float32(1), np.float32(2), np.float32(0), np.float32(0.5)
     metallic, rough, specular = material[3], material[7], material[15]
     lx, ly, lz = lamp[0], lamp[1], lamp[2]

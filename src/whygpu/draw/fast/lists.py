@@ -58,8 +58,8 @@ class Lists:
     """One frame's pixels with lists: ``plan``, then for each of ``batches`` shade it and ``blend`` it."""
 
     def __init__(
-        self, team: Team, geometry: Geometry, uniforms: Uniforms, space: Workspace, nearest: Floats, ids: Ints,
-        hidden: int,
+        self, team: Team, geometry: Geometry, uniforms: Uniforms, space: Workspace, nearest: Floats,
+        ids: Ints, hidden: int,
     ) -> None:  # fmt: skip
         self.team, self.geometry, self.uniforms, self.space = team, geometry, uniforms, space
         self.nearest, self.ids, self.hidden = nearest, ids, hidden
@@ -158,7 +158,8 @@ class Lists:
             blend, batch.tiles, space.next[0], self.heads, batch.nexts, batch.owners.ravel(), batch.depths,
             batch.depths.view(np.int32), batch.masks, batch.colors, batch.facing.reshape(-1, 3),
             g.triangle_start, u.material, u.background, TABLES, np.empty((size, longest), np.int64),
-            np.empty((size, longest), np.int32), np.empty((size, samples), np.float32), depth, ids, out, facing,
+            np.empty((size, longest), np.int32), np.empty((size, samples), np.float32), depth, ids, out,
+            facing,
         )  # fmt: skip
         if engine.listening():
             count = len(batch.nexts)

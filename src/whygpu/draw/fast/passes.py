@@ -104,14 +104,17 @@ class Passes:
         if self.lists is None:
             self._shade(self.ids, background, pixels, self._full())
             return
-        none = np.empty((0, BLOCK), np.int32)
         lists, facing = self.lists, self.normals
         full = self._full()
         assert full is not None
-        lit = self._shade(lists.shown, background, pixels, full._replace(places=none))
+        lit = self._shade(lists.shown, background, pixels, full)
         for batch in lists.batches(self.depth, self.ids, facing is not None):
             listed = full._replace(
-                places=batch.places, colors=batch.colors, facing=batch.facing, alone=u.samples > 1
+                places=batch.places,
+                colors=batch.colors,
+                facing=batch.facing,
+                alone=u.samples > 1,
+                listed=1,
             )
             empty = np.zeros(len(batch.places), np.int32)
             lit += self._shade(batch.owners, empty, batch.places, listed)
@@ -184,7 +187,8 @@ class Passes:
         return Full(
             g.uv, g.tangents, t.texels, t.levels, t.samplers, t.transforms, TABLES, u.linear, u.sight,
             u.distance, u.orthographic, u.located, u.lamps, self.maps, u.shadows.matrices, space.functions,
-            space.places, space.coordinates, False, np.empty((0, BLOCK), np.int32), np.empty((0, 4), np.float32),
+            space.places, space.coordinates, False, 0, np.empty((1, BLOCK), np.int32),
+            np.empty((0, 4), np.float32),
             np.empty((0, 0, 3), np.float32) if self.normals is None else self.normals,
         )  # fmt: skip
 
@@ -195,8 +199,8 @@ class Passes:
         self.team.run(
             shade, g.positions, g.colors, g.triangles, g.triangle_start, u.flip, u.clip, u.grid, u.viewport,
             u.depth_scale, space.fixed, space.real, space.world_normals, bool(space.found[2].any()),
-            u.material, u.rays, u.lights, u.ambient, background, ids, space.next[1], space.runs, space.corners,
-            space.attributes, space.linear, space.block, out, space.found[1], full,
+            u.material, u.rays, u.lights, u.ambient, background, ids, space.next[1], space.runs,
+            space.corners, space.attributes, space.linear, space.block, out, space.found[1], full,
         )  # fmt: skip
         seconds = perf_counter() - started
         lit = int(space.found[1].sum())

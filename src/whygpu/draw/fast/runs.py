@@ -19,12 +19,12 @@ from whygpu.draw.fast.transform import clip_position
 from whygpu.engine.jit import inlined
 
 __all__ = [
-    "ATTRIBUTES", "BLOCK", "CORNERS", "FAR", "FUNCTIONS", "LINEAR", "RUNS", "SCALE_X", "SCALE_Y", "U", "fetch",
-    "find_runs", "lay", "lay_full", "weigh", "weigh_full",
+    "ATTRIBUTES", "BLOCK", "CORNERS", "FAR", "FUNCTIONS", "LINEAR", "RUNS", "SCALE_X", "SCALE_Y", "U",
+    "fetch", "find_runs", "lay", "lay_full", "weigh", "weigh_full",
 ]  # fmt: skip
 
-# Working space a pixel: int32 of runs, float64 of corners, float32 of attributes and of their linear functions,
-# float64 of the linear functions that must be finer.
+# Working space a pixel: int32 of runs, float64 of corners, float32 of attributes and of their linear
+# functions, float64 of the linear functions that must be finer.
 RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 2, 15, 45, 23, 16
 
 _FIRST, _LENGTH = 0, BLOCK  # of a run: its first pixel, its pixels
@@ -37,6 +37,12 @@ _ALPHA, _TANGENT = 13 * BLOCK, 15 * BLOCK  # value and step of alpha, of four pa
 
 # Of the finer functions: four coordinates (value, step in x, step in y each), distance, the scale's steps.
 U, FAR, SCALE_X, SCALE_Y = 0, 12 * BLOCK, 14 * BLOCK, 15 * BLOCK
+
+
+@inlined
+def _ends(places, at):
+    """Whether pixel ``at`` of a list does not follow the one before it in its row."""
+    return places.shape[0] > 0 and places[at] != places[at - 1] + 1
 
 
 @inlined
@@ -58,14 +64,34 @@ def find_runs(owners, at, low, high, cut, triangles, fixed, runs, places, full):
                 for corner in range(3):
                     single |= fixed[np.uintp(triangles[triangle, corner]), 0] == OUTSIDE
             while not single and end < owners.shape[0] and owners[end] == triangle:
-                if full is not None:
-                    if places.shape[0] > 0 and places[end] != places[end - 1] + 1:
-                        break
+                if full is not None and _ends(places, end):
+                    break
                 end += 1
             runs[_FIRST + count], runs[_LENGTH + count] = at, end - at
             count, stop = count + 1, end
         at = end
     return count, stop, at
+
+
+@inlined
+def _center(places, at, cx, cy):
+    """The centre of a pixel: where the list says, if there is one."""
+    if places.shape[0] > 0:
+        return np.int64(places[at] & 0xFFFF) * ONE + HALF, np.int64(places[at] >> 16) * ONE + HALF
+    return np.int64(cx), np.int64(cy)
+
+
+@inlined
+def _fetch_full(run, corner, v, far, colors, corners, attributes, full):
+    """Distance, alpha, tangent and texture coordinates of one corner."""
+    corners[_FARS + corner * BLOCK + run] = far
+    if colors.shape[0] > 0:
+        attributes[_ALPHAS + corner * BLOCK + run] = colors[v, 3]
+    for part in range(4):
+        if full.tangents.shape[0] > 0:
+            attributes[_TANGENTS + (4 * corner + part) * BLOCK + run] = full.tangents[v, part]
+        if full.uv.shape[0] > 0:
+            attributes[_UVS + (4 * corner + part) * BLOCK + run] = full.uv[v, part]
 
 
 @inlined
@@ -88,9 +114,7 @@ def fetch(
         first = runs[_FIRST + run]
         cx, triangle = (x + first) * ONE + HALF, owners[first]
         if full is not None:
-            if places.shape[0] > 0:
-                cx = np.int64(places[first] & 0xFFFF) * ONE + HALF
-                cy = np.int64(places[first] >> 16) * ONE + HALF
+            cx, cy = _center(places, first, cx, cy)
         for corner in range(3):
             v = np.uintp(triangles[triangle, corner])
             at = 3 * corner * BLOCK + run
@@ -111,14 +135,7 @@ def fetch(
                 if colors.shape[0] > 0:
                     attributes[_COLORS + at + axis * BLOCK] = colors[v, axis]
             if full is not None:
-                corners[_FARS + corner * BLOCK + run] = far
-                if colors.shape[0] > 0:
-                    attributes[_ALPHAS + corner * BLOCK + run] = colors[v, 3]
-                for part in range(4):
-                    if full.tangents.shape[0] > 0:
-                        attributes[_TANGENTS + (4 * corner + part) * BLOCK + run] = full.tangents[v, part]
-                    if full.uv.shape[0] > 0:
-                        attributes[_UVS + (4 * corner + part) * BLOCK + run] = full.uv[v, part]
+                _fetch_full(run, corner, v, far, colors, corners, attributes, full)
 
 
 @inlined

@@ -38,6 +38,16 @@ def packed(red, green, blue, alpha):
 
 
 @inlined
+def _keep(space, count, y, x, owners, empty, pixels, at, places, full):
+    """Encode a segment into the picture, or keep its linear colours for the list; returns pixels lit."""
+    if full.facing.shape[0] > 0:
+        _face(space, count, owners, full.facing[y, x:])
+    if places.shape[0] > 0:
+        return _store(space, count, owners, full.colors, at)
+    return _encode(space, count, owners, empty, pixels)
+
+
+@inlined
 def _encode(space, count, owners, empty, out):
     """Write sRGB where a triangle is seen, the background elsewhere; returns how many pixels are lit."""
     lit = 0
@@ -46,6 +56,13 @@ def _encode(space, count, owners, empty, out):
         out[i] = color if owners[i] >= 0 else empty
         lit += owners[i] >= 0
     return lit
+
+
+@inlined
+def _clear(pixels, empty):
+    """Show the background."""
+    for i in range(pixels.shape[0]):
+        pixels[i] = empty
 
 
 @inlined
@@ -59,7 +76,7 @@ def _is_empty(owners):
 
 @inlined
 def _finish(space, count, material):
-    """What is unlit shows its base colour; alpha by the material's mode: opaque 1, mask 0 or 1, blend as it is."""
+    """What is unlit shows its base colour; alpha by mode: opaque 1, mask 0 or 1, blend as it is."""
     zero, one = np.float32(0), np.float32(1)
     if material[11] > 0:
         gain = material[14]
@@ -96,6 +113,26 @@ def _face(space, count, owners, facing):
             facing[i, 0], facing[i, 1], facing[i, 2] = space[NX + i], space[NY + i], space[NZ + i]
 
 
+@inlined
+def _light_full(
+    rank, count, runs, begin, stop, x, y, colored, mirrored, corners, attributes, linear, space, rays,
+    ambient, lights, material, node, owners, places, full,
+):  # fmt: skip
+    """Light a segment with all that there is: textures, places in the world, shadows, alpha."""
+    functions, located = full.functions[rank], full.located_at[rank]
+    segment, segment_at, count_of = space[begin:], located[begin:], stop - begin
+    weigh_full(count, corners, attributes, colored, mirrored, material[8], linear, functions, full)
+    lay_full(count, runs, x, y, linear, functions, space, located, places, full)
+    prepare(segment, count_of, np.float32(y), x + begin, rays, full)
+    make_up(segment, count_of, material)
+    texture(space, count, runs, begin, stop, functions, full.coordinates[rank], material, node, owners, full)
+    if full.located:
+        locate(segment, segment_at, count_of, full)
+    ambient_light(segment, count_of, ambient, material, full)
+    light(segment, segment_at, count_of, lights[:0] if material[11] > 0 else lights, material, full)
+    _finish(segment, count_of, material)
+
+
 @kernel
 def shade(
     rank, size, barrier, positions, colors, triangles, triangle_start, flip, clip, grid, viewport,
@@ -104,8 +141,8 @@ def shade(
 ):  # fmt: skip
     """Fill ``out`` (height, width) int32, a view of RGBA bytes, from the triangles in ``ids``.
 
-    With ``full.places`` the "picture" is a list of pixels, and ``full.colors`` is filled instead. ``cut`` says
-    whether any vertex was clipped; ``runs`` to ``working`` are working space by rank.
+    With ``full.places`` the "picture" is a list of pixels, and ``full.colors`` is filled instead. ``cut``
+    says whether any vertex was clipped; ``runs`` to ``working`` are working space by rank.
     """
     height, width = ids.shape
     own, corner, attribute, function, space = (
@@ -125,14 +162,11 @@ def shade(
                 owners, pixels = ids[y, x : x + BLOCK], out[y, x : x + BLOCK]
                 places = owners
                 if full is not None:
-                    places = full.places[y if full.places.shape[0] > 0 else 0, :]
-                    if full.places.shape[0] == 0:
-                        places = places[:0]
+                    places = full.places[min(y, full.places.shape[0] - 1), : full.listed * BLOCK]
                 columns, at = owners.shape[0], 0
                 if _is_empty(owners):
                     at = columns
-                    for i in range(columns):
-                        pixels[i] = empty
+                    _clear(pixels, empty)
                 while at < columns:
                     if owners[at] < 0:
                         pixels[at] = empty
@@ -158,39 +192,14 @@ def shade(
                         light(segment, segment, pixels_of, lights, look, full)
                         shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
                     if full is not None:
-                        fine, located = full.functions[rank], full.located_at[rank]
-                        weigh_full(count, corner, attribute, colored, mirrored, look[8], function, fine, full)
-                        lay_full(count, own, x, y, function, fine, space, located, places, full)
-                        prepare(segment, pixels_of, np.float32(y), x + begin, rays, full)
-                        make_up(segment, pixels_of, look)
-                        texture(
-                            space,
-                            count,
-                            own,
-                            begin,
-                            stop,
-                            fine,
-                            full.coordinates[rank],
-                            look,
-                            node,
-                            owners,
-                            full,
-                        )
-                        if full.located:
-                            locate(segment, located[begin:], pixels_of, full)
-                        ambient_light(segment, pixels_of, ambient, look, full)
-                        lamps = lights[:0] if look[11] > 0 else lights
-                        light(segment, located[begin:], pixels_of, lamps, look, full)
-                        _finish(segment, pixels_of, look)
-                        if places.shape[0] > 0:
-                            shown += _store(
-                                segment, pixels_of, owners[begin:], full.colors, y * width + begin
-                            )
-                        else:
-                            shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
-                        if full.facing.shape[0] > 0:
-                            _face(segment, pixels_of, owners[begin:], full.facing[y, x + begin :])
-                    for i in range(stop, at):
-                        pixels[i] = empty
+                        _light_full(
+                            rank, count, own, begin, stop, x, y, colored, mirrored, corner, attribute,
+                            function, space, rays, ambient, lights, look, node, owners, places, full,
+                        )  # fmt: skip
+                        shown += _keep(
+                            segment, pixels_of, y, x + begin, owners[begin:], empty, pixels[begin:],
+                            y * width + begin, places, full,
+                        )  # fmt: skip
+                    _clear(pixels[stop:at], empty)
         y0 = claim(next_rows, 0) * ROWS
     lit[rank] = shown

@@ -115,8 +115,9 @@ def _apply(space, i, slot, red, green, blue, alpha, material, turn):
 
 @inlined
 def _follow(count, runs, functions, column, m, width, height, coordinates):
-    """Texture coordinates of all pixels of ``count`` runs, after the texture's transform, and the square of how
-    many texels lie between a pixel and the next."""
+    """Texture coordinates of all pixels of ``count`` runs, after the texture's transform.
+
+    Third comes the square of how many texels lie between a pixel and the next."""
     for run in range(count):
         f, to = functions[run:], coordinates[runs[run] :]
         u0, ux, uy = f[column], f[column + BLOCK], f[column + 2 * BLOCK]
@@ -148,7 +149,7 @@ def texture(space, count, runs, begin, stop, functions, coordinates, material, n
         wrap_u, wrap_v = full.samplers[node, slot, 2], full.samplers[node, slot, 3]
         magnify, minify = full.samplers[node, slot, 4] == 1, full.samplers[node, slot, 5] == 1
         between = full.samplers[node, slot, 6]
-        table, plain = full.tables[1 if slot == _BASE or slot == _EMISSIVE else 0], full.tables[0]
+        table, plain = full.tables[1 if slot in (_BASE, _EMISSIVE) else 0], full.tables[0]
         width, height = np.float64(full.levels[first, 1]), np.float64(full.levels[first, 2])
         column, last = U + 3 * full.samplers[node, slot, 7] * BLOCK, np.float64(levels - 1)
         _follow(count, runs, functions, column, full.transforms[node, slot], width, height, coordinates)

@@ -14,7 +14,7 @@ __all__ = ["CUTOFF_TIE", "LEVEL_TIE", "TEXEL_TIE", "level_of", "sample"]
 TEXEL_TIE = 2.0**-20
 """Added to a coordinate, in texels, before the nearest texel is taken: borders belong to the next texel."""
 LEVEL_TIE = 1e-4
-"""Up to this level of the mipmap a texture counts as magnified; also moves where the nearest level changes."""
+"""Up to this level a texture counts as magnified; also moves where the nearest level changes."""
 CUTOFF_TIE = 1e-5
 """So much below the cutoff alpha still counts as equal to it."""
 

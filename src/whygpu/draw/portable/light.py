@@ -64,7 +64,7 @@ def light(xp: Any, uniforms: Uniforms, surface: Surface, maps: Any) -> Any:
 
 
 def _arriving(xp: Any, uniforms: Uniforms, lamp: Any, surface: Surface, maps: Any) -> tuple[Any, Any]:
-    """Towards a light (n, 3), and how much of it arrives (n, 1): distance, cone (KHR_lights_punctual), shadow."""
+    """Towards a light (n, 3), how much of it arrives (n, 1): distance, cone (KHR_lights_punctual), shadow."""
     axis = xp.zeros_like(surface.normal) + current().asarray(lamp[:3], "float32")
     towards, strength = axis, xp.ones_like(surface.metallic)
     away = None

@@ -132,9 +132,11 @@ def interpolate(
     if geometry.uv.shape[0]:
         own = xp.reshape(xp.take(backend.asarray(geometry.uv, "float64"), flat, axis=0), (-1, 3, 4))
         uv = _coordinates(xp, weights, gains, own)
+    place = _place(xp, vertices, uniforms, weights, at, flat, x, y)
+    metallic, rough, specular = (material[:, i : i + 1] for i in (3, 7, 15))
     return Surface(
-        node, x, y, smooth, smooth, tangent, uv, _place(xp, vertices, uniforms, weights, at, flat, x, y), base,
-        material[:, 3:4], material[:, 7:8], material[:, 15:16], xp.ones_like(material[:, 3:4]), material[:, 4:7],
+        node, x, y, smooth, smooth, tangent, uv, place, base, metallic, rough, specular,
+        xp.ones_like(metallic), material[:, 4:7],
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def sample(
     """Sample one slot of each pixel's material.
 
     ``uv`` (n, 4) float64 are both sets of coordinates, ``uv_x`` and ``uv_y`` what they gain for one pixel to
-    the right and down. Returns RGBA (n, 4) float32, linear, and which pixels have such a texture, (n, 1) bool.
+    the right and down. Returns RGBA (n, 4) float32, linear, and which pixels have a texture, (n, 1) bool.
     """
     backend = current()
     sampler = xp.take(backend.asarray(textures.samplers[:, slot], "int64"), node, axis=0)  # (n, 8)
