@@ -170,3 +170,16 @@ def test_lit_glass_is_shaded_as_an_opaque_surface_is():
     opaque, glass = Material(), Material(alpha=1.0, alpha_mode="blend")
     pictures = [render(square(SIZE, m), SIZE, "fast", lights=light).rgba for m in (opaque, glass)]
     assert np.abs(pictures[0].astype(int) - pictures[1]).max() <= 1
+
+
+@pytest.mark.parametrize("which", ["array-api-strict", "torch:cpu"])
+def test_other_backends_mix_alike(which):
+    from test_draw_paths import Strict
+
+    backend = Strict() if which == "array-api-strict" else which
+    for mode in ("mask", "blend"):
+        options = {"samples": 4, "shadows": True, "normals": True}
+        here = draw.render(stack(mode), (40, 30), path="portable", **options)
+        there = draw.render(stack(mode), (40, 30), path="portable", backend=backend, **options)
+        assert np.array_equal(here.ids, there.ids) and np.array_equal(here.depth, there.depth)
+        assert np.abs(here.rgba.astype(int) - there.rgba).max() <= 1

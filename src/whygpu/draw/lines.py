@@ -21,7 +21,7 @@ __all__ = ["with_lines"]
 
 Matrix = NDArray[np.float64]
 
-BIAS = 2e-4
+BIAS = 1e-3
 """How much nearer, as a share of its distance, an edge is drawn than the triangles that it belongs to."""
 
 
