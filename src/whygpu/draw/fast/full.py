@@ -38,9 +38,9 @@ class Full(NamedTuple):
     functions: Any
     """(threads, ...) float64: working space of ``runs``."""
     located_at: Any
-    """(threads, 3 * BLOCK) float64: places in the world."""
+    """(threads, 3 * STRIDE) float64: places in the world."""
     coordinates: Any
-    """(threads, 3 * BLOCK) float64: texture coordinates, and how they change."""
+    """(threads, 3 * STRIDE) float64: texture coordinates, and how they change."""
     alone: bool
     """Whether pixels are interpolated one by one, since their centres may lie outside of what they show."""
     listed: int

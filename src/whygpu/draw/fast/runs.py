@@ -13,13 +13,13 @@ not needed.
 import numpy as np
 
 from whygpu.draw.fast.block import prefetch
-from whygpu.draw.fast.fields import ALPHA, BLOCK, PX, PY, TW, TX, TY, TZ, WX
+from whygpu.draw.fast.fields import ALPHA, PX, PY, STRIDE, TW, TX, TY, TZ, WX
 from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE
 from whygpu.draw.fast.transform import clip_position
 from whygpu.engine.jit import inlined
 
 __all__ = [
-    "ATTRIBUTES", "BLOCK", "CORNERS", "FAR", "FUNCTIONS", "LINEAR", "RUNS", "SCALE_X", "SCALE_Y", "U",
+    "ATTRIBUTES", "CORNERS", "FAR", "FUNCTIONS", "LINEAR", "RUNS", "SCALE_X", "SCALE_Y", "U",
     "fetch", "find_runs", "lay", "lay_full", "weigh", "weigh_full",
 ]  # fmt: skip
 
@@ -27,16 +27,16 @@ __all__ = [
 # functions, float64 of the linear functions that must be finer.
 RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 2, 15, 45, 23, 16
 
-_FIRST, _LENGTH = 0, BLOCK  # of a run: its first pixel, its pixels
-_FARS, _WEIGHTS = 9 * BLOCK, 12 * BLOCK  # of the three corners: distance; then their weights
-_COLORS = 9 * BLOCK  # of the three corners, after their normals
-_ALPHAS, _TANGENTS, _UVS = 18 * BLOCK, 21 * BLOCK, 33 * BLOCK  # then these
-_Y, _Z = BLOCK, 2 * BLOCK
-_SCALE = 12 * BLOCK  # after value and step of six attributes
-_ALPHA, _TANGENT = 13 * BLOCK, 15 * BLOCK  # value and step of alpha, of four parts of the tangent
+_FIRST, _LENGTH = 0, STRIDE  # of a run: its first pixel, its pixels
+_FARS, _WEIGHTS = 9 * STRIDE, 12 * STRIDE  # of the three corners: distance; then their weights
+_COLORS = 9 * STRIDE  # of the three corners, after their normals
+_ALPHAS, _TANGENTS, _UVS = 18 * STRIDE, 21 * STRIDE, 33 * STRIDE  # then these
+_Y, _Z = STRIDE, 2 * STRIDE
+_SCALE = 12 * STRIDE  # after value and step of six attributes
+_ALPHA, _TANGENT = 13 * STRIDE, 15 * STRIDE  # value and step of alpha, of four parts of the tangent
 
 # Of the finer functions: four coordinates (value, step in x, step in y each), distance, the scale's steps.
-U, FAR, SCALE_X, SCALE_Y = 0, 12 * BLOCK, 14 * BLOCK, 15 * BLOCK
+U, FAR, SCALE_X, SCALE_Y = 0, 12 * STRIDE, 14 * STRIDE, 15 * STRIDE
 
 
 @inlined
@@ -84,14 +84,14 @@ def _center(places, at, cx, cy):
 @inlined
 def _fetch_full(run, corner, v, far, colors, corners, attributes, full):
     """Distance, alpha, tangent and texture coordinates of one corner."""
-    corners[_FARS + corner * BLOCK + run] = far
+    corners[_FARS + corner * STRIDE + run] = far
     if colors.shape[0] > 0:
-        attributes[_ALPHAS + corner * BLOCK + run] = colors[v, 3]
+        attributes[_ALPHAS + corner * STRIDE + run] = colors[v, 3]
     for part in range(4):
         if full.tangents.shape[0] > 0:
-            attributes[_TANGENTS + (4 * corner + part) * BLOCK + run] = full.tangents[v, part]
+            attributes[_TANGENTS + (4 * corner + part) * STRIDE + run] = full.tangents[v, part]
         if full.uv.shape[0] > 0:
-            attributes[_UVS + (4 * corner + part) * BLOCK + run] = full.uv[v, part]
+            attributes[_UVS + (4 * corner + part) * STRIDE + run] = full.uv[v, part]
 
 
 @inlined
@@ -117,7 +117,7 @@ def fetch(
             cx, cy = _center(places, first, cx, cy)
         for corner in range(3):
             v = np.uintp(triangles[triangle, corner])
-            at = 3 * corner * BLOCK + run
+            at = 3 * corner * STRIDE + run
             w = np.float64(real[v, 3])
             far = w
             px, py = np.float64(fixed[v, 0] - cx) * w, np.float64(fixed[v, 1] - cy) * w
@@ -129,11 +129,11 @@ def fetch(
                 py = (py * viewport[2] + pw * viewport[3]) * depth_scale - cy * w
                 if full is not None:
                     far = pz * 0.5 + 0.5 if full.orthographic else w
-            corners[at], corners[at + BLOCK], corners[at + 2 * BLOCK] = px, py, w
+            corners[at], corners[at + STRIDE], corners[at + 2 * STRIDE] = px, py, w
             for axis in range(3):
-                attributes[at + axis * BLOCK] = normals[v, axis]
+                attributes[at + axis * STRIDE] = normals[v, axis]
                 if colors.shape[0] > 0:
-                    attributes[_COLORS + at + axis * BLOCK] = colors[v, axis]
+                    attributes[_COLORS + at + axis * STRIDE] = colors[v, axis]
             if full is not None:
                 _fetch_full(run, corner, v, far, colors, corners, attributes, full)
 
@@ -147,9 +147,9 @@ def weigh(count, corners, attributes, colored, mirrored, base, linear, full):
     """
     one, zero = np.float32(1), np.float32(0)
     for i in range(count):
-        ax, ay, aw = corners[i], corners[i + BLOCK], corners[i + 2 * BLOCK]
-        bx, by, bw = corners[i + 3 * BLOCK], corners[i + 4 * BLOCK], corners[i + 5 * BLOCK]
-        cx, cy, cw = corners[i + 6 * BLOCK], corners[i + 7 * BLOCK], corners[i + 8 * BLOCK]
+        ax, ay, aw = corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE]
+        bx, by, bw = corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE]
+        cx, cy, cw = corners[i + 6 * STRIDE], corners[i + 7 * STRIDE], corners[i + 8 * STRIDE]
         a, b, c = bx * cy - by * cx, cx * ay - cy * ax, ax * by - ay * bx
         clockwise = a + b + c >= 0
         sign = 1.0 if clockwise else -1.0
@@ -168,33 +168,33 @@ def weigh(count, corners, attributes, colored, mirrored, base, linear, full):
         dc = np.float32((ay * bw - aw * by) * step)
         side = one if clockwise == mirrored else -one
         for axis in range(3):
-            at = i + axis * BLOCK
-            na, nb, nc = attributes[at], attributes[at + 3 * BLOCK], attributes[at + 6 * BLOCK]
+            at = i + axis * STRIDE
+            na, nb, nc = attributes[at], attributes[at + 3 * STRIDE], attributes[at + 6 * STRIDE]
             linear[at] = (wa * na + wb * nb + wc * nc) * side
-            linear[at + 3 * BLOCK] = (da * na + db * nb + dc * nc) * side
+            linear[at + 3 * STRIDE] = (da * na + db * nb + dc * nc) * side
             ra, rb, rc = one, one, one
             if colored:
                 ra = attributes[_COLORS + at]
-                rb = attributes[_COLORS + at + 3 * BLOCK]
-                rc = attributes[_COLORS + at + 6 * BLOCK]
-            linear[at + 6 * BLOCK] = (wa * ra + wb * rb + wc * rc) * base[axis]
-            linear[at + 9 * BLOCK] = (da * ra + db * rb + dc * rc) * base[axis] if colored else zero
+                rb = attributes[_COLORS + at + 3 * STRIDE]
+                rc = attributes[_COLORS + at + 6 * STRIDE]
+            linear[at + 6 * STRIDE] = (wa * ra + wb * rb + wc * rc) * base[axis]
+            linear[at + 9 * STRIDE] = (da * ra + db * rb + dc * rc) * base[axis] if colored else zero
         linear[_SCALE + i] = da + db + dc if colored else zero
         if full is not None:  # the weights and gains that ``weigh_full`` needs, in place of the corners
-            corners[i], corners[i + BLOCK], corners[i + 2 * BLOCK] = (
+            corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE] = (
                 (by * cw - bw * cy) * step,
                 (cy * aw - cw * ay) * step,
                 (ay * bw - aw * by) * step,
             )
-            corners[i + 3 * BLOCK], corners[i + 4 * BLOCK], corners[i + 5 * BLOCK] = (
+            corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE] = (
                 (bw * cx - bx * cw) * step,
                 (cw * ax - cx * aw) * step,
                 (aw * bx - ax * bw) * step,
             )
             corners[_WEIGHTS + i] = a * inverse + even
-            corners[_WEIGHTS + i + BLOCK] = b * inverse + even
-            corners[_WEIGHTS + i + 2 * BLOCK] = c * inverse + even
-            corners[i + 6 * BLOCK] = np.float64(side)
+            corners[_WEIGHTS + i + STRIDE] = b * inverse + even
+            corners[_WEIGHTS + i + 2 * STRIDE] = c * inverse + even
+            corners[i + 6 * STRIDE] = np.float64(side)
 
 
 @inlined
@@ -203,51 +203,51 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
     for i in range(count):
         wa, wb, wc = (
             corners[_WEIGHTS + i],
-            corners[_WEIGHTS + i + BLOCK],
-            corners[_WEIGHTS + i + 2 * BLOCK],
+            corners[_WEIGHTS + i + STRIDE],
+            corners[_WEIGHTS + i + 2 * STRIDE],
         )
-        xa, xb, xc = corners[i], corners[i + BLOCK], corners[i + 2 * BLOCK]
-        ya, yb, yc = corners[i + 3 * BLOCK], corners[i + 4 * BLOCK], corners[i + 5 * BLOCK]
-        side = np.float32(corners[i + 6 * BLOCK])
-        fa, fb, fc = corners[_FARS + i], corners[_FARS + i + BLOCK], corners[_FARS + i + 2 * BLOCK]
+        xa, xb, xc = corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE]
+        ya, yb, yc = corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE]
+        side = np.float32(corners[i + 6 * STRIDE])
+        fa, fb, fc = corners[_FARS + i], corners[_FARS + i + STRIDE], corners[_FARS + i + 2 * STRIDE]
         functions[FAR + i] = (wa * fa + wb * fb) + wc * fc
-        functions[FAR + i + BLOCK] = (xa * fa + xb * fb) + xc * fc
+        functions[FAR + i + STRIDE] = (xa * fa + xb * fb) + xc * fc
         functions[SCALE_X + i] = (xa + xb) + xc
         functions[SCALE_Y + i] = (ya + yb) + yc
-        linear[_ALPHA + i], linear[_ALPHA + i + BLOCK] = alpha, np.float32(0)
+        linear[_ALPHA + i], linear[_ALPHA + i + STRIDE] = alpha, np.float32(0)
         if colored:
             la, lb, lc = (
                 attributes[_ALPHAS + i],
-                attributes[_ALPHAS + i + BLOCK],
-                attributes[_ALPHAS + i + 2 * BLOCK],
+                attributes[_ALPHAS + i + STRIDE],
+                attributes[_ALPHAS + i + 2 * STRIDE],
             )
             linear[_ALPHA + i] = (np.float32(wa) * la + np.float32(wb) * lb + np.float32(wc) * lc) * alpha
-            linear[_ALPHA + i + BLOCK] = (
+            linear[_ALPHA + i + STRIDE] = (
                 np.float32(xa) * la + np.float32(xb) * lb + np.float32(xc) * lc
             ) * alpha
         for part in range(4):
-            at = i + part * BLOCK
+            at = i + part * STRIDE
             if full.tangents.shape[0] > 0:
                 turned = side if part < 3 or not mirrored else -side
                 ta, tb, tc = (
                     attributes[_TANGENTS + at],
-                    attributes[_TANGENTS + at + 4 * BLOCK],
-                    attributes[_TANGENTS + at + 8 * BLOCK],
+                    attributes[_TANGENTS + at + 4 * STRIDE],
+                    attributes[_TANGENTS + at + 8 * STRIDE],
                 )
                 value = np.float32(wa) * ta + np.float32(wb) * tb + np.float32(wc) * tc
                 step = np.float32(xa) * ta + np.float32(xb) * tb + np.float32(xc) * tc
                 linear[_TANGENT + at] = value * turned
-                linear[_TANGENT + at + 4 * BLOCK] = step * turned
+                linear[_TANGENT + at + 4 * STRIDE] = step * turned
             if full.uv.shape[0] > 0:
                 ua, ub, uc = (
                     np.float64(attributes[_UVS + at]),
-                    np.float64(attributes[_UVS + at + 4 * BLOCK]),
-                    np.float64(attributes[_UVS + at + 8 * BLOCK]),
+                    np.float64(attributes[_UVS + at + 4 * STRIDE]),
+                    np.float64(attributes[_UVS + at + 8 * STRIDE]),
                 )
-                to = U + 3 * part * BLOCK + i
+                to = U + 3 * part * STRIDE + i
                 functions[to] = (wa * ua + wb * ub) + wc * uc
-                functions[to + BLOCK] = (xa * ua + xb * ub) + xc * uc
-                functions[to + 2 * BLOCK] = (ya * ua + yb * ub) + yc * uc
+                functions[to + STRIDE] = (xa * ua + xb * ub) + xc * uc
+                functions[to + 2 * STRIDE] = (ya * ua + yb * ub) + yc * uc
 
 
 @inlined
@@ -256,16 +256,16 @@ def lay(count, runs, linear, space):
     for run in range(count):
         length, target = runs[_LENGTH + run], space[runs[_FIRST + run] :]
         of = linear[run:]
-        nx, ny, nz, dnx, dny, dnz = of[0], of[_Y], of[_Z], of[3 * BLOCK], of[4 * BLOCK], of[5 * BLOCK]
-        red, green, blue = of[6 * BLOCK], of[7 * BLOCK], of[8 * BLOCK]
-        dred, dgreen, dblue, scale = of[9 * BLOCK], of[10 * BLOCK], of[11 * BLOCK], of[_SCALE]
+        nx, ny, nz, dnx, dny, dnz = of[0], of[_Y], of[_Z], of[3 * STRIDE], of[4 * STRIDE], of[5 * STRIDE]
+        red, green, blue = of[6 * STRIDE], of[7 * STRIDE], of[8 * STRIDE]
+        dred, dgreen, dblue, scale = of[9 * STRIDE], of[10 * STRIDE], of[11 * STRIDE], of[_SCALE]
         for i in range(length):
             step = np.float32(i)
             target[i], target[_Y + i], target[_Z + i] = nx + dnx * step, ny + dny * step, nz + dnz * step
-            target[3 * BLOCK + i] = red + dred * step
-            target[4 * BLOCK + i] = green + dgreen * step
-            target[5 * BLOCK + i] = blue + dblue * step
-            target[6 * BLOCK + i] = np.float32(1) + scale * step
+            target[3 * STRIDE + i] = red + dred * step
+            target[4 * STRIDE + i] = green + dgreen * step
+            target[5 * STRIDE + i] = blue + dblue * step
+            target[6 * STRIDE + i] = np.float32(1) + scale * step
 
 
 @inlined
@@ -278,17 +278,17 @@ def lay_full(count, runs, x, y, linear, functions, space, distances, places, ful
         column, row = np.float32(x + first), np.float32(y)
         if places.shape[0] > 0:
             column, row = np.float32(places[first] & 0xFFFF), np.float32(places[first] >> 16)
-        alpha, dalpha = of[_ALPHA], of[_ALPHA + BLOCK]
-        value, step_far, scale = fine[FAR], fine[FAR + BLOCK], fine[SCALE_X]
+        alpha, dalpha = of[_ALPHA], of[_ALPHA + STRIDE]
+        value, step_far, scale = fine[FAR], fine[FAR + STRIDE], fine[SCALE_X]
         for i in range(length):
             step = np.float32(i)
             target[PX + i], target[PY + i] = column + step, row
-            target[ALPHA + i] = (alpha + dalpha * step) / (target[6 * BLOCK + i] if dalpha != 0 else one)
+            target[ALPHA + i] = (alpha + dalpha * step) / (target[6 * STRIDE + i] if dalpha != 0 else one)
             far[WX + i] = (value + step_far * np.float64(i)) / (1.0 + scale * np.float64(i))
         if tangents:
-            tx, ty, tz, tw = (of[_TANGENT], of[_TANGENT + _Y], of[_TANGENT + _Z], of[_TANGENT + 3 * BLOCK])
-            dx, dy, dz = of[_TANGENT + 4 * BLOCK], of[_TANGENT + 5 * BLOCK], of[_TANGENT + 6 * BLOCK]
-            dw = of[_TANGENT + 7 * BLOCK]
+            tx, ty, tz, tw = (of[_TANGENT], of[_TANGENT + _Y], of[_TANGENT + _Z], of[_TANGENT + 3 * STRIDE])
+            dx, dy, dz = of[_TANGENT + 4 * STRIDE], of[_TANGENT + 5 * STRIDE], of[_TANGENT + 6 * STRIDE]
+            dw = of[_TANGENT + 7 * STRIDE]
             for i in range(length):
                 step = np.float32(i)
                 target[TX + i], target[TY + i] = tx + dx * step, ty + dy * step

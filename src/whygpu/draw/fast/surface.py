@@ -7,7 +7,6 @@ import numpy as np
 from whygpu.draw.fast.arithmetic import inverse_root
 from whygpu.draw.fast.fields import (
     ALPHA,
-    BLOCK,
     BLUE,
     EMISSIVE_B,
     EMISSIVE_G,
@@ -25,6 +24,7 @@ from whygpu.draw.fast.fields import (
     SMOOTH_X,
     SMOOTH_Y,
     SMOOTH_Z,
+    STRIDE,
     TW,
     TX,
     TY,
@@ -40,7 +40,7 @@ from whygpu.engine.jit import inlined
 __all__ = ["locate", "make_up", "texture"]
 
 _BASE, _METAL_ROUGH, _NORMAL, _OCCLUSION, _EMISSIVE = range(5)
-_LENGTH = BLOCK
+_LENGTH = STRIDE
 
 
 @inlined
@@ -120,8 +120,8 @@ def _follow(count, runs, functions, column, m, width, height, coordinates):
     Third comes the square of how many texels lie between a pixel and the next."""
     for run in range(count):
         f, to = functions[run:], coordinates[runs[run] :]
-        u0, ux, uy = f[column], f[column + BLOCK], f[column + 2 * BLOCK]
-        v0, vx, vy = f[column + 3 * BLOCK], f[column + 4 * BLOCK], f[column + 5 * BLOCK]
+        u0, ux, uy = f[column], f[column + STRIDE], f[column + 2 * STRIDE]
+        v0, vx, vy = f[column + 3 * STRIDE], f[column + 4 * STRIDE], f[column + 5 * STRIDE]
         sx, sy = f[SCALE_X], f[SCALE_Y]
         # A transform of the coordinates is one of their homogeneous functions.
         p0, px, py = (m[0] * u0 + m[1] * v0) + m[2], (m[0] * ux + m[1] * vx), (m[0] * uy + m[1] * vy)
@@ -134,9 +134,9 @@ def _follow(count, runs, functions, column, m, width, height, coordinates):
             # by the quotient rule, as portable ``_coordinates``
             across_p, across_q = (px - p * sx) * inverse * width, (qx - q * sx) * inverse * height
             down_p, down_q = (py - p * sy) * inverse * width, (qy - q * sy) * inverse * height
-            to[i], to[BLOCK + i] = p, q
+            to[i], to[STRIDE + i] = p, q
             across = across_p * across_p + across_q * across_q
-            to[2 * BLOCK + i] = max(across, down_p * down_p + down_q * down_q)
+            to[2 * STRIDE + i] = max(across, down_p * down_p + down_q * down_q)
 
 
 @inlined
@@ -151,14 +151,14 @@ def texture(space, count, runs, begin, stop, functions, coordinates, material, n
         between = full.samplers[node, slot, 6]
         table, plain = full.tables[1 if slot in (_BASE, _EMISSIVE) else 0], full.tables[0]
         width, height = np.float64(full.levels[first, 1]), np.float64(full.levels[first, 2])
-        column, last = U + 3 * full.samplers[node, slot, 7] * BLOCK, np.float64(levels - 1)
+        column, last = U + 3 * full.samplers[node, slot, 7] * STRIDE, np.float64(levels - 1)
         _follow(count, runs, functions, column, full.transforms[node, slot], width, height, coordinates)
         for i in range(begin, stop):
             if owners[i] < 0:
                 continue
-            level, smaller = level_of(coordinates[2 * BLOCK + i], last, between)
+            level, smaller = level_of(coordinates[2 * STRIDE + i], last, between)
             red, green, blue, alpha = sample(
                 full.texels, full.levels, first, level, minify if smaller else magnify, wrap_u, wrap_v, table,
-                plain, coordinates[i], coordinates[BLOCK + i],
+                plain, coordinates[i], coordinates[STRIDE + i],
             )  # fmt: skip
             _apply(space, i, slot, red, green, blue, alpha, material, full.turn[node])

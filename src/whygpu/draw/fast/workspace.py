@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from whygpu.draw.fast.bins import BIN_SPACE, BIN_WORDS, ROWS
 from whygpu.draw.fast.block import LANES
 from whygpu.draw.fast.clip import MAX_PIECES
-from whygpu.draw.fast.fields import BLOCK, FIELDS
+from whygpu.draw.fast.fields import FIELDS, STRIDE
 from whygpu.draw.fast.runs import ATTRIBUTES, CORNERS, FUNCTIONS, LINEAR, RUNS
 from whygpu.draw.fast.small import REALS, WORDS
 from whygpu.draw.geometry import Geometry
@@ -47,14 +47,14 @@ class Workspace:
         self.reals = np.zeros((threads, REALS))
         self.clip = np.empty((threads, 2, MAX_PIECES, 3, 4))
         self.pieces = np.empty((threads, 3 * MAX_PIECES, 4), np.int32)
-        self.runs = np.empty((threads, RUNS * BLOCK), np.int32)
-        self.corners = np.empty((threads, CORNERS * BLOCK))
-        self.attributes = np.empty((threads, ATTRIBUTES * BLOCK), np.float32)
-        self.linear = np.empty((threads, LINEAR * BLOCK), np.float32)
-        self.functions = np.empty((threads, FUNCTIONS * BLOCK))
-        self.places = np.ones((threads, 3 * BLOCK))
-        self.coordinates = np.empty((threads, 3 * BLOCK))
-        self.block = np.ones((threads, FIELDS * BLOCK), np.float32)
+        self.runs = np.empty((threads, RUNS * STRIDE), np.int32)
+        self.corners = np.empty((threads, CORNERS * STRIDE))
+        self.attributes = np.empty((threads, ATTRIBUTES * STRIDE), np.float32)
+        self.linear = np.empty((threads, LINEAR * STRIDE), np.float32)
+        self.functions = np.empty((threads, FUNCTIONS * STRIDE))
+        self.places = np.ones((threads, 3 * STRIDE))
+        self.coordinates = np.empty((threads, 3 * STRIDE))
+        self.block = np.ones((threads, FIELDS * STRIDE), np.float32)
         self.next = np.zeros((2, 8), np.int64)  # counters that threads share, a cache line each
         self.found = np.zeros((3, threads), np.int64)  # pixels tested, pixels lit, vertices clipped
         self._screens: dict[tuple[int, int], Screen] = {}
