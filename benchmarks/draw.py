@@ -48,7 +48,7 @@ class Row:
     vertices_s: float
     triangles_s: float
     bandwidth: float
-    """Share of the measured copy bandwidth that vertices, triangles and pixels take, each moved once."""
+    """Share of the measured read bandwidth that vertices, triangles and pixels take, each moved once."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="do not run llvmpipe")
     parser.add_argument("--duck", type=Path, help="Khronos' Duck.glb")
     arguments = parser.parse_args()
-    bandwidth = measure.roofline(quick=True).copy_bandwidth
+    bandwidth = measure.roofline(quick=True).read_bandwidth
     peer = None if arguments.alone else Llvmpipe()
     found = rows(peer, arguments.rounds, bandwidth)
     textured = duck(arguments.duck, arguments.rounds) if arguments.duck else None
