@@ -24,7 +24,7 @@ import numba
 from whygpu.engine.cache import cache_dir
 from whygpu.engine.threads import available_threads
 
-__all__ = ["beside", "cache_folder", "inlined", "kernel"]
+__all__ = ["address", "beside", "cache_folder", "helper", "inlined", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,16 +86,42 @@ def inlined(function: F) -> F:
     return compiled
 
 
+def helper(function: F) -> F:
+    """As ``inlined``, but compiled once into each kernel, however often that calls it."""
+    compiled: F = numba.njit(**{**_options, "no_cpython_wrapper": True})(function)
+    return compiled
+
+
+def address(function: Callable[..., None]) -> int:
+    """Compile a function of int64 numbers and give its address, which kernels ``call`` (``engine.sync``).
+
+    So one kernel can work with functions that are compiled when they are needed, or in another process.
+    """
+    count = function.__code__.co_argcount
+    compiled = _compiled(function, numba.types.void(*[numba.types.int64] * count))
+    return int(compiled.address)
+
+
+@functools.cache
+def _compiled(function: Callable[..., None], signature: Any) -> Any:
+    options = {name: value for name, value in _options.items() if name in ("error_model", "_nrt")}
+    try:
+        return numba.cfunc(signature, cache=True, **options)(function)
+    except Exception:  # a damaged pickle may raise anything: compile without the disk
+        return numba.cfunc(signature, **options)(function)
+
+
 def beside(compiled: Any, statement: str) -> Callable[[], None]:
-    """Compile a kernel in another process while this one compiles others; call the result to wait for it.
+    """Compile a kernel, or what ``address`` compiles, in another process; call the result to wait for it.
 
     ``statement`` is Python that calls the kernel as it will be called here; the disk cache carries what it
     compiled. Nothing is started where the cache has it, or where there is one core. Should the process fail,
     the kernel is compiled here when it is needed.
     """
-    name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__name__}"
+    function = getattr(compiled, "py_func", compiled)
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
     folder = cache_folder()
-    cached = compiled.signatures or any(folder.rglob(f"{name}-*.nbi"))
+    cached = getattr(compiled, "signatures", ()) or any(folder.rglob(f"{name}-*.nbi"))
     shared = folder.is_relative_to(cache_dir()) and sys.executable and not getattr(sys, "frozen", False)
     if cached or not shared or available_threads() < 2:
         return lambda: None

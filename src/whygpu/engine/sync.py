@@ -1,4 +1,4 @@
-"""A spin barrier for the engine's threads, as LLVM instructions inside the kernels."""
+"""A spin barrier for the engine's threads, and calls by address, as LLVM instructions inside the kernels."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from whygpu.engine.jit import inlined
 
-__all__ = ["claim", "wait"]
+__all__ = ["call", "claim", "wait"]
 
 SPINS = 4096
 """Looks at the barrier before a thread gives its core away: about 5 microseconds."""
@@ -91,3 +91,16 @@ def wait(barrier, size):
 def claim(counter, place):
     """Take the next number of ``counter[place]`` (int64); no two threads get the same one."""
     return _atomic_add(counter, place, 1)
+
+
+@intrinsic
+def call(typing_context, function, a, b, c, d, e, f, g, h):
+    """Call a function of eight int64 numbers by its address (``jit.address``)."""
+
+    def code(context, builder, signature, args):
+        word = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [word] * 8)
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 9), code

@@ -5,6 +5,7 @@ and checks that exactly the tensors of its architecture are there, each in its s
 nothing left over is ignored.
 """
 
+import mmap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,20 @@ class Checkpoint:
         """The embedding vectors of some tokens: (len(ids), d) float32 NumPy, as stored (not scaled)."""
         raw, kind = self._rows("embedding")
         return _floats(raw[np.asarray(ids, dtype=np.int64)], kind).reshape(len(ids), -1)
+
+    def let_go(self, name: str) -> None:
+        """Give the memory of a stored array's pages back; they are read again when they are needed.
+
+        Where they lie in a mapped file, and the system can do that; else nothing happens.
+        """
+        for tensor in self.places[name].tensors:
+            raw = self.file.raw(self.file.tensors[tensor])
+            mapped = raw.base if isinstance(raw.base, mmap.mmap) else getattr(raw.base, "obj", None)
+            if not isinstance(mapped, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+                return
+            start = self.file.tensors[tensor].offset // mmap.PAGESIZE * mmap.PAGESIZE
+            end = self.file.tensors[tensor].offset + raw.size
+            mapped.madvise(mmap.MADV_DONTNEED, start, end - start)
 
     def _rows(self, name: str) -> tuple[Any, BlockType]:
         place = self.places[name]

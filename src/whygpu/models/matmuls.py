@@ -126,16 +126,20 @@ def _step(
     return step
 
 
-def attention_tiles(new: int, past: int, group: int, tiles: tuple[int, int]) -> dict[int, int]:
+def attention_tiles(
+    new: int, past: int, group: int, tiles: tuple[int, int], window: int | None = None
+) -> dict[int, int]:
     """Rows of one K/V head by the number of keys that they are multiplied with.
 
     Rows are (token, query head) pairs, ``group`` heads of a token side by side; ``tiles`` as in ``matmuls``.
+    With a ``window``, a tile leaves out the whole runs of keys that none of its tokens sees.
     """
     height, width = tiles
     rows, reach = new * group, Counter[int]()
     for first in range(0, rows, height):
         last = min(first + height - 1, rows - 1)
-        reach[ceil((past + last // group + 1) / width) * width] += last - first + 1
+        unseen = 0 if window is None else max(past + first // group + 1 - window, 0) // width * width
+        reach[ceil((past + last // group + 1) / width) * width - unseen] += last - first + 1
     return dict(reach)
 
 
@@ -181,7 +185,7 @@ def _block(
     groups = batch * block.kv_heads
     reach = {block.seen(past, new): block.group * new}
     if tiles is not None:
-        reach = attention_tiles(new, past, block.group, tiles)
+        reach = attention_tiles(new, past, block.group, tiles, block.window)
     for seen, queries in reach.items():
         yield Work("scores", 1, groups, queries, seen, a.head_dim, "kv")
         yield Work("weighted V", 1, groups, queries, a.head_dim, seen, "kv")

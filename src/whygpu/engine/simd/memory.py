@@ -1,4 +1,4 @@
-"""Vectors to and from memory."""
+"""Vectors to and from memory: ``array[index]``, or the ``index``th element behind an address (int64)."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
@@ -6,19 +6,45 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import address, f16x16, f32x16, i8x64, i32x16, repeat
+from whygpu.engine.simd.vectors import address, constant, f16x16, f32x16, i8x64, i32x16, repeat
 
-__all__ = ["load_f16x16", "load_f32x16", "load_i8x64", "repeat_four", "store_f32x16", "store_i8x16"]
+__all__ = [
+    "address_of",
+    "load_bf16x16",
+    "load_f16x16",
+    "load_f32",
+    "load_f32x16",
+    "load_i8x16",
+    "load_i8x64",
+    "load_i32",
+    "load_i64",
+    "load_u8x16",
+    "repeat_four",
+    "store_f32",
+    "store_f32x16",
+    "store_i8x16",
+    "store_i16",
+    "store_i32",
+    "store_i64",
+]
+
+OCTETS = ir.VectorType(ir.IntType(8), 16)
 
 
-def _loader(vector, doc):
+def _read(context, builder, kind, args, stored):
+    """A vector of type ``stored`` from wherever it begins."""
+    place = address(context, builder, kind, *args, stored.element)
+    value = builder.load(builder.bitcast(place, stored.as_pointer()))
+    value.align = 1
+    return value
+
+
+def _loader(vector, doc, stored=None, widen=None):
     @intrinsic
     def load(typing_context, array, index):
         def code(context, builder, signature, args):
-            place = address(context, builder, signature.args[0], *args)
-            value = builder.load(builder.bitcast(place, vector.ir.as_pointer()))
-            value.align = 1
-            return value
+            value = _read(context, builder, signature.args[0], args, stored or vector.ir)
+            return widen(builder, value) if widen else value
 
         return vector(array, types.intp), code
 
@@ -26,9 +52,63 @@ def _loader(vector, doc):
     return load
 
 
+def _widen_bf16(builder, value):
+    bits = builder.shl(builder.zext(value, i32x16.ir), constant(i32x16, 16))
+    return builder.bitcast(bits, f32x16.ir)
+
+
 load_i8x64 = _loader(i8x64, "64 bytes from ``array[index]`` on.")
 load_f32x16 = _loader(f32x16, "16 float32 from ``array[index]`` on.")
 load_f16x16 = _loader(f16x16, "16 float16 from ``array[index]`` (any 2-byte type) on.")
+load_bf16x16 = _loader(f32x16, "16 bfloat16 as float32.", ir.VectorType(ir.IntType(16), 16), _widen_bf16)
+load_u8x16 = _loader(
+    i32x16, "16 unsigned bytes as int32.", OCTETS, lambda builder, value: builder.zext(value, i32x16.ir)
+)
+load_i8x16 = _loader(
+    i32x16, "16 signed bytes as int32.", OCTETS, lambda builder, value: builder.sext(value, i32x16.ir)
+)
+
+
+def _scalars(kind, element):
+    @intrinsic
+    def load(typing_context, place, index):
+        """One number behind an address."""
+
+        def code(context, builder, signature, args):
+            value = builder.load(address(context, builder, signature.args[0], *args, element))
+            value.align = kind.bitwidth // 8
+            return value
+
+        return kind(types.int64, types.intp), code
+
+    @intrinsic
+    def store(typing_context, place, index, value):
+        """Write one number behind an address."""
+
+        def code(context, builder, signature, args):
+            where = address(context, builder, signature.args[0], args[0], args[1], element)
+            builder.store(args[2], where).align = kind.bitwidth // 8
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.intp, kind), code
+
+    return load, store
+
+
+load_f32, store_f32 = _scalars(types.float32, ir.FloatType())
+load_i32, store_i32 = _scalars(types.int32, ir.IntType(32))
+load_i64, store_i64 = _scalars(types.int64, ir.IntType(64))
+_, store_i16 = _scalars(types.int16, ir.IntType(16))
+
+
+@intrinsic
+def address_of(typing_context, array, index):
+    """The address of ``array[index]``."""
+
+    def code(context, builder, signature, args):
+        return builder.ptrtoint(address(context, builder, signature.args[0], *args), ir.IntType(64))
+
+    return types.int64(array, types.intp), code
 
 
 @intrinsic
@@ -36,7 +116,7 @@ def store_f32x16(typing_context, array, index, value):
     """Write 16 float32 from ``array[index]`` on."""
 
     def code(context, builder, signature, args):
-        place = address(context, builder, signature.args[0], args[0], args[1])
+        place = address(context, builder, signature.args[0], args[0], args[1], ir.FloatType())
         builder.store(args[2], builder.bitcast(place, f32x16.ir.as_pointer())).align = 1
         return context.get_dummy_value()
 
@@ -48,7 +128,7 @@ def repeat_four(typing_context, array, index):
     """The 4 bytes from ``array[index]`` on, 16 times."""
 
     def code(context, builder, signature, args):
-        place = address(context, builder, signature.args[0], *args)
+        place = address(context, builder, signature.args[0], *args, ir.IntType(8))
         four = builder.load(builder.bitcast(place, ir.IntType(32).as_pointer()))
         four.align = 1
         return builder.bitcast(repeat(builder, four, 16), i8x64.ir)
@@ -61,9 +141,8 @@ def store_i8x16(typing_context, array, index, value):
     """Write the low bytes of 16 int32 from ``array[index]`` on."""
 
     def code(context, builder, signature, args):
-        place = address(context, builder, signature.args[0], args[0], args[1])
-        octets = ir.VectorType(ir.IntType(8), 16)
-        builder.store(builder.trunc(args[2], octets), builder.bitcast(place, octets.as_pointer())).align = 1
+        place = address(context, builder, signature.args[0], args[0], args[1], ir.IntType(8))
+        builder.store(builder.trunc(args[2], OCTETS), builder.bitcast(place, OCTETS.as_pointer())).align = 1
         return context.get_dummy_value()
 
     return types.void(array, types.intp, i32x16), code

@@ -8,19 +8,76 @@ from numba.extending import intrinsic
 
 from whygpu.engine.simd.vectors import byte_dot, call, constant, fold, i8x64, i32x16, joined, lanes, repeat
 
-__all__ = ["and_low", "dot_bytes", "shift_high", "splat_i32", "sum_lanes_i32"]
+__all__ = ["bits", "dot_bytes", "dot_wide", "join_bits", "splat_i32", "sum_lanes_i32", "table"]
+
+
+def _each(builder, number):
+    """An int64 in each byte."""
+    return repeat(builder, builder.trunc(number, ir.IntType(8)), 64)
 
 
 @intrinsic
-def and_low(typing_context, value):
-    """The low 4 bits of each byte."""
-    return i8x64(i8x64), lambda context, builder, signature, args: builder.and_(args[0], constant(i8x64, 15))
+def bits(typing_context, value, shift, mask):
+    """Each byte moved down by ``shift`` bits, and of that what ``mask`` keeps."""
+
+    def code(context, builder, signature, args):
+        moved = builder.lshr(args[0], _each(builder, args[1]))
+        return builder.and_(moved, _each(builder, args[2]))
+
+    return i8x64(i8x64, types.int64, types.int64), code
 
 
 @intrinsic
-def shift_high(typing_context, value):
-    """The high 4 bits of each byte."""
-    return i8x64(i8x64), lambda context, builder, signature, args: builder.lshr(args[0], constant(i8x64, 4))
+def join_bits(typing_context, low, high, shift):
+    """Each byte of ``low`` with that of ``high``, moved up by ``shift`` bits."""
+
+    def code(context, builder, signature, args):
+        return builder.or_(args[0], builder.shl(args[1], _each(builder, args[2])))
+
+    return i8x64(i8x64, i8x64, types.int64), code
+
+
+def table(values):
+    """Make a function that puts ``values[i]`` (16 bytes) in the place of each byte i below 16."""
+
+    @intrinsic
+    def look_up(typing_context, index):
+        def code(context, builder, signature, args):
+            return _LOOK_UPS[byte_dot()](builder, values, args[0])
+
+        return i8x64(i8x64), code
+
+    return look_up
+
+
+def _look_up_avx512(builder, values, index):
+    constants = ir.Constant(i8x64.ir, list(values) * 4)
+    return call(builder, "llvm.x86.avx512.pshuf.b.512", index.type, [constants, index])
+
+
+def _look_up_avx2(builder, values, index):
+    parts = []
+    for half in range(2):
+        part = lanes(builder, index, range(half * 32, half * 32 + 32))
+        constants = ir.Constant(part.type, list(values) * 2)
+        parts.append(call(builder, "llvm.x86.avx2.pshuf.b", part.type, [constants, part]))
+    return joined(builder, parts)
+
+
+def _look_up_generic(builder, values, index):
+    found = constant(i8x64, values[0])
+    for i in range(1, 16):
+        here = builder.icmp_unsigned("==", index, constant(i8x64, i))
+        found = builder.select(here, constant(i8x64, values[i]), found)
+    return found
+
+
+_LOOK_UPS = {
+    "avx512-vnni": _look_up_avx512,
+    "avx-vnni": _look_up_avx2,
+    "avx2": _look_up_avx2,
+    "generic": _look_up_generic,
+}
 
 
 @intrinsic
@@ -88,6 +145,30 @@ _DOTS = {
     "avx2": _in_halves(_dot_avx2),
     "generic": _dot_generic,
 }
+
+
+@intrinsic
+def dot_wide(typing_context, total, unsigned, signed):
+    """``dot_bytes`` for unsigned bytes up to 255 on every CPU."""
+
+    def code(context, builder, signature, args):
+        return (_dot_avx2_wide if byte_dot() == "avx2" else _DOTS[byte_dot()])(builder, *args)
+
+    return i32x16(i32x16, i8x64, i8x64), code
+
+
+def _in_words(builder, total, unsigned, signed):
+    """Even and odd bytes as 16-bit numbers: their products in pairs cannot overflow 32 bits."""
+    words, eight = ir.VectorType(ir.IntType(16), 16), ir.Constant(ir.VectorType(ir.IntType(16), 16), [8] * 16)
+    u, s = builder.bitcast(unsigned, words), builder.bitcast(signed, words)
+    even = builder.and_(u, ir.Constant(words, [255] * 16)), builder.ashr(builder.shl(s, eight), eight)
+    odd = builder.lshr(u, eight), builder.ashr(s, eight)
+    for pair in (even, odd):
+        total = builder.add(total, call(builder, "llvm.x86.avx2.pmadd.wd", total.type, list(pair)))
+    return total
+
+
+_dot_avx2_wide = _in_halves(_in_words)
 
 
 @intrinsic

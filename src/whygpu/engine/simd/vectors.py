@@ -69,8 +69,10 @@ def byte_dot() -> str:
     return "generic"
 
 
-def address(context, builder, kind, array, index):
-    """Where ``array[index]`` lies."""
+def address(context, builder, kind, array, index, element=None):
+    """Where ``array[index]`` lies; ``array`` may be an address (an integer) of ``element``s too."""
+    if isinstance(kind, types.Integer):
+        return builder.gep(builder.inttoptr(array, element.as_pointer()), [index])
     return builder.gep(context.make_array(kind)(context, builder, array).data, [index])
 
 

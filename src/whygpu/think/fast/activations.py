@@ -7,8 +7,10 @@ import numpy as np
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
 
-__all__ = ["exp16", "quantise", "rms_norm", "silu16"]
+__all__ = ["ROUNDED", "bend16", "exp16", "normalise", "quantise", "tanh16"]
 
+ROUNDED = 48
+"""Bytes of a rounded block of 32 activations."""
 F = np.float32
 _LOG2_E = F(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = F(0.693359375), F(-2.12194440e-4)  # their sum is ln 2; the first has few bits
@@ -48,40 +50,70 @@ def exp16(x):
 
 
 @inlined
-def silu16(x):
-    """x times the logistic function of x."""
-    return simd.divide(x, simd.add(simd.splat_f32(F(1)), exp16(simd.scale(x, F(-1)))))
+def logistic16(x):
+    """1 / (1 + e^-x)."""
+    return simd.divide(simd.splat_f32(F(1)), simd.add(simd.splat_f32(F(1)), exp16(simd.scale(x, F(-1)))))
 
 
 @inlined
-def rms_norm(x, start, width, gain, gain_start, epsilon, out, out_start):
-    """RMSNorm (Zhang and Sennrich 2019) of ``x[start : start + width]`` into ``out``."""
-    squares = simd.zero_f32()
+def tanh16(x):
+    """The hyperbolic tangent: 2 / (1 + e^-2x) - 1."""
+    return simd.subtract(simd.scale(logistic16(simd.scale(x, F(2))), F(2)), simd.splat_f32(F(1)))
+
+
+@inlined
+def bend16(x, gelu):
+    """SiLU, or GELU in its tanh form (Hendrycks and Gimpel 2016), whose (1 + tanh u) / 2 is logistic(2 u)."""
+    if gelu:
+        inner = simd.fma_scalar(simd.multiply(x, simd.multiply(x, x)), F(0.044715), x)
+        return simd.multiply(x, logistic16(simd.scale(inner, F(2 * np.sqrt(2 / np.pi)))))
+    return simd.multiply(x, logistic16(x))
+
+
+@inlined
+def normalise(x, start, width, vectors, gain, bias, centred, epsilon, out, out_start):
+    """RMSNorm of ``x[start : start + width]`` into ``out``; ``centred``: LayerNorm.
+
+    Gains stand at ``vectors[gain]``; biases at ``vectors[bias]``, or nowhere (-1).
+    """
+    mean = F(0)
+    if centred:
+        sums = simd.zero_f32()
+        for i in range(0, width, 16):
+            sums = simd.add(sums, simd.load_f32x16(x, start + i))
+        mean = simd.sum_lanes(sums) / F(width)
+    squares, middle = simd.zero_f32(), simd.splat_f32(mean)
     for i in range(0, width, 16):
-        v = simd.load_f32x16(x, start + i)
+        v = simd.subtract(simd.load_f32x16(x, start + i), middle)
         squares = simd.fma(v, v, squares)
     factor = F(1) / np.sqrt(simd.sum_lanes(squares) / F(width) + epsilon)
     for i in range(0, width, 16):
-        v = simd.scale(simd.load_f32x16(x, start + i), factor)
-        simd.store_f32x16(out, out_start + i, simd.multiply(v, simd.load_f32x16(gain, gain_start + i)))
+        v = simd.scale(simd.subtract(simd.load_f32x16(x, start + i), middle), factor)
+        v = simd.multiply(v, simd.load_f32x16(vectors, gain + i))
+        if bias >= 0:
+            v = simd.add(v, simd.load_f32x16(vectors, bias + i))
+        simd.store_f32x16(out, out_start + i, v)
 
 
 @inlined
-def quantise(x, start, width, codes, scales, sums, out_start):
+def quantise(x, start, width, out):
     """Round to signed bytes by blocks of 32: x is about code times scale, |code| <= 127.
 
-    ``sums`` gets each block's sum of codes: a weight block's minimum (or offset) multiplies it once.
+    ``out`` is the address of ``ROUNDED`` bytes a block: 32 codes; the scale; the sums of all and of the first
+    16 codes; scale times sum. A weight block's offset or minimum multiplies those once.
     """
-    block = out_start // 32
     for b in range(width // 32):
         low, high = simd.load_f32x16(x, start + 32 * b), simd.load_f32x16(x, start + 32 * b + 16)
         top = simd.max_lanes(simd.larger(simd.magnitude(low), simd.magnitude(high)))
         factor = F(127) / top if top > F(0) else F(0)
-        first, second = (
-            simd.round_to_int(simd.scale(low, factor)),
-            simd.round_to_int(simd.scale(high, factor)),
-        )
-        simd.store_i8x16(codes, out_start + 32 * b, first)
-        simd.store_i8x16(codes, out_start + 32 * b + 16, second)
-        scales[block + b] = top / F(127)
-        sums[block + b] = simd.sum_lanes_i32(first) + simd.sum_lanes_i32(second)
+        first = simd.round_to_int(simd.scale(low, factor))
+        second = simd.round_to_int(simd.scale(high, factor))
+        simd.store_i8x16(out, 0, first)
+        simd.store_i8x16(out, 16, second)
+        unit, half = top / F(127), simd.sum_lanes_i32(first)
+        whole = np.int32(half + simd.sum_lanes_i32(second))
+        simd.store_f32(out, 8, unit)
+        simd.store_i32(out, 9, whole)
+        simd.store_i32(out, 10, half)
+        simd.store_f32(out, 11, unit * F(whole))
+        out += ROUNDED

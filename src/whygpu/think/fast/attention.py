@@ -11,7 +11,7 @@ import numpy as np
 
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
-from whygpu.think.fast.activations import exp16
+from whygpu.think.fast.activations import exp16, tanh16
 
 __all__ = ["attend_four", "merge", "write_cache"]
 
@@ -28,16 +28,25 @@ def write_cache(c, base, position, head_dim, k, k_at, v, v_at):
     """
     key = base + (position // 16) * 16 * head_dim + position % 16
     for i in range(head_dim):
-        c.keys[key + 16 * i] = simd.half_bits(k[k_at + i])
-        c.values[base + position * head_dim + i] = simd.half_bits(v[v_at + i])
+        simd.store_i16(c.keys, key + 16 * i, simd.half_bits(simd.load_f32(k, k_at + i)))
+        value = simd.half_bits(simd.load_f32(v, v_at + i))
+        simd.store_i16(c.values, base + position * head_dim + i, value)
 
 
 @inlined
-def _softmax(scores, begin, blocks, seen):
-    """Turn a row of scores into exponentials; positions from ``seen`` on count nothing. Returns
-    (maximum, sum)."""
-    for i in range(seen, 16 * blocks):
-        scores[begin + i] = LOWEST
+def _softmax(scores, begin, blocks, low, high, cap):
+    """Turn a row of scores into exponentials; positions outside ``low`` to ``high`` count nothing.
+
+    ``cap``: bound of the scores, by a tangent; 0: none. Returns (maximum, sum).
+    """
+    if cap > F(0):
+        for b in range(blocks):
+            bent = tanh16(simd.scale(simd.load_f32x16(scores, begin + 16 * b), F(1) / cap))
+            simd.store_f32x16(scores, begin + 16 * b, simd.scale(bent, cap))
+    for i in range(low):
+        simd.store_f32(scores, begin + i, LOWEST)
+    for i in range(high, 16 * blocks):
+        simd.store_f32(scores, begin + i, LOWEST)
     top = simd.splat_f32(LOWEST)
     for b in range(blocks):
         top = simd.larger(top, simd.load_f32x16(scores, begin + 16 * b))
@@ -51,41 +60,52 @@ def _softmax(scores, begin, blocks, seen):
 
 
 @inlined
-def attend_four(c, b, base, first, blocks, head_dim, scores, n0, n1, n2, n3, s0, s1, s2, s3, parts, part):
-    """Four rows (``n0`` ... among the queries) over ``blocks`` blocks of 16 positions from ``first`` on.
+def _bounds(position, window, first, blocks):
+    """Which of the positions of these blocks a token sees."""
+    high = min(max(position + 1 - 16 * first, 0), 16 * blocks)
+    low = min(max(position + 1 - window - 16 * first, 0), high) if window > 0 else 0
+    return low, high
 
-    ``s0`` ...: how many positions of these blocks each row may see. Results go to part ``part`` of each row.
+
+@inlined
+def attend_four(c, b, base, first, blocks, head_dim, scores, n, at, window, cap, parts, part):
+    """Four rows (``n``: which among the queries) over ``blocks`` blocks of 16 positions from ``first`` on.
+
+    ``at``: the position of each row's token. Results go to part ``part`` of each row.
     """
-    room = scores.size // 4
-    q0, q1, q2, q3 = n0 * head_dim, n1 * head_dim, n2 * head_dim, n3 * head_dim
+    room = b.room
+    q0, q1, q2, q3 = n[0] * head_dim, n[1] * head_dim, n[2] * head_dim, n[3] * head_dim
     for block in range(blocks):
         place = base + (first + block) * 16 * head_dim
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
         for i in range(head_dim):
             k = simd.half_to_float(simd.load_f16x16(c.keys, place + 16 * i))
-            t0 = simd.fma_scalar(k, b.queries[q0 + i], t0)
-            t1 = simd.fma_scalar(k, b.queries[q1 + i], t1)
-            t2 = simd.fma_scalar(k, b.queries[q2 + i], t2)
-            t3 = simd.fma_scalar(k, b.queries[q3 + i], t3)
+            t0 = simd.fma_scalar(k, simd.load_f32(b.queries, q0 + i), t0)
+            t1 = simd.fma_scalar(k, simd.load_f32(b.queries, q1 + i), t1)
+            t2 = simd.fma_scalar(k, simd.load_f32(b.queries, q2 + i), t2)
+            t3 = simd.fma_scalar(k, simd.load_f32(b.queries, q3 + i), t3)
         simd.store_f32x16(scores, 16 * block, t0)
         simd.store_f32x16(scores, room + 16 * block, t1)
         simd.store_f32x16(scores, 2 * room + 16 * block, t2)
         simd.store_f32x16(scores, 3 * room + 16 * block, t3)
-    o0, o1, o2, o3 = n0 * parts + part, n1 * parts + part, n2 * parts + part, n3 * parts + part
-    b.tops[o0], b.wholes[o0] = _softmax(scores, 0, blocks, s0)
-    b.tops[o1], b.wholes[o1] = _softmax(scores, room, blocks, s1)
-    b.tops[o2], b.wholes[o2] = _softmax(scores, 2 * room, blocks, s2)
-    b.tops[o3], b.wholes[o3] = _softmax(scores, 3 * room, blocks, s3)
-    seen = max(s0, s1, s2, s3)
+    least, most = 16 * blocks, 0
+    for r in range(4):
+        low, high = _bounds(at[r], window, first, blocks)
+        least, most = min(least, low), max(most, high)
+        o = n[r] * parts + part
+        top, whole = _softmax(scores, r * room, blocks, low, high, cap)
+        simd.store_f32(b.tops, o, top)
+        simd.store_f32(b.wholes, o, whole)
+    o0, o1, o2, o3 = n[0] * parts + part, n[1] * parts + part, n[2] * parts + part, n[3] * parts + part
     for i in range(0, head_dim, 16):
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
         place = base + first * 16 * head_dim + i
-        for n in range(seen):
-            v = simd.half_to_float(simd.load_f16x16(c.values, place + n * head_dim))
-            t0 = simd.fma_scalar(v, scores[n], t0)
-            t1 = simd.fma_scalar(v, scores[room + n], t1)
-            t2 = simd.fma_scalar(v, scores[2 * room + n], t2)
-            t3 = simd.fma_scalar(v, scores[3 * room + n], t3)
+        for p in range(least, most):
+            v = simd.half_to_float(simd.load_f16x16(c.values, place + p * head_dim))
+            t0 = simd.fma_scalar(v, simd.load_f32(scores, p), t0)
+            t1 = simd.fma_scalar(v, simd.load_f32(scores, room + p), t1)
+            t2 = simd.fma_scalar(v, simd.load_f32(scores, 2 * room + p), t2)
+            t3 = simd.fma_scalar(v, simd.load_f32(scores, 3 * room + p), t3)
         simd.store_f32x16(b.mixed, o0 * head_dim + i, t0)
         simd.store_f32x16(b.mixed, o1 * head_dim + i, t1)
         simd.store_f32x16(b.mixed, o2 * head_dim + i, t2)
@@ -97,13 +117,13 @@ def merge(b, row, parts, head_dim, out, at):
     """Join a row's parts into ``out[at : at + head_dim]``: one softmax over all that it saw."""
     largest = LOWEST
     for p in range(row * parts, row * parts + parts):
-        largest = max(largest, b.tops[p])
+        largest = max(largest, simd.load_f32(b.tops, p))
     whole = F(0)
     for p in range(row * parts, row * parts + parts):
-        whole += b.wholes[p] * np.exp(b.tops[p] - largest)
+        whole += simd.load_f32(b.wholes, p) * np.exp(simd.load_f32(b.tops, p) - largest)
     for i in range(0, head_dim, 16):
         total = simd.zero_f32()
         for p in range(row * parts, row * parts + parts):
-            share = np.exp(b.tops[p] - largest) / whole
+            share = np.exp(simd.load_f32(b.tops, p) - largest) / whole
             total = simd.fma_scalar(simd.load_f32x16(b.mixed, p * head_dim + i), share, total)
         simd.store_f32x16(out, at + i, total)

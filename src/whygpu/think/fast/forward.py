@@ -1,7 +1,8 @@
 """One kernel runs every layer for a few tokens; the threads meet at a barrier between stages.
 
-The stages of a block, as in ``think/layers.py``: norm, Q K V, rotary positions, attention, out, norm, gate
-and up, down. Each function does this thread's share of one stage.
+The stages of a block, as in ``think/transformer.py``: norm, Q K V, rotary positions, attention, out, norm,
+gate and up, down (``mlp``). Each function does this thread's share of one stage. What a family lacks is
+passed over where the tables say -1 or 0, so that one compiled kernel serves all.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg, var-annotated"
@@ -11,234 +12,217 @@ import numpy as np
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined, kernel
 from whygpu.engine.sync import wait
-from whygpu.think.fast.activations import quantise, rms_norm, silu16
+from whygpu.think.fast.activations import normalise, quantise, tanh16
 from whygpu.think.fast.attention import attend_four, merge, write_cache
-from whygpu.think.fast.products import rows
-from whygpu.think.fast.state import WATCHED
+from whygpu.think.fast.experts import mixture
+from whygpu.think.fast.mlp import mlp
+from whygpu.think.fast.stages import lap, multiply, place_of, rounded_at, shape_of, share
+from whygpu.think.fast.state import MATRICES, VECTORS, WATCHED
 
 __all__ = ["forward"]
 
 F = np.float32
-Q, K, V, OUT, GATE, UP, DOWN = range(7)
+Q, OUT = MATRICES.index("q"), MATRICES.index("out")
 HEAD = 0
+(
+    ATTENTION_NORM, ATTENTION_NORM_BIAS, Q_BIAS, _, _, Q_NORM, K_NORM, OUT_BIAS,
+    ATTENTION_POST, MLP_NORM, MLP_NORM_BIAS, _, _, _, MLP_POST,
+) = range(len(VECTORS))  # fmt: skip
+HEADS, KV_HEADS, D_FF, WINDOW, ROPE, EXPERTS = range(6)
 
 
 @inlined
-def _share(rank, size, whole):
-    """This thread's part of ``whole`` equal pieces."""
-    return rank * whole // size, (rank + 1) * whole // size
+def _norm(rank, size, s, m, b, first, tokens, joins, post, gain, bias):
+    """Add what the last stage made to the stream (normed itself where the family does that), norm, round.
 
-
-@inlined
-def _norm(rank, size, s, m, b, which, tokens):
-    """Norm and round this thread's tokens."""
-    begin, end = _share(rank, size, tokens)
-    row = b.row_own[rank]
-    for t in range(begin, end):
-        rms_norm(b.x, t * s.width, s.width, m.gains, which * s.width, s.epsilon, row, 0)
-        quantise(row, 0, s.width, b.codes, b.scales, b.sums, t * s.width)
+    For tokens ``first`` to ``tokens`` - 1; ``post``, ``gain``, ``bias``: places of vectors.
+    """
+    begin, end = share(rank, size, tokens - first)
+    for t in range(first + begin, first + end):
+        at = t * s.width
+        if joins:
+            if post >= 0:
+                normalise(b.y, at, s.width, m.vectors, post, -1, False, s.epsilon, b.y, at)
+            for i in range(at, at + s.width, 16):
+                simd.store_f32x16(b.x, i, simd.add(simd.load_f32x16(b.x, i), simd.load_f32x16(b.y, i)))
+        normalise(b.x, at, s.width, m.vectors, gain, bias, s.centred, s.epsilon, b.normed, at)
+        quantise(b.normed, at, s.width, rounded_at(b.rounded, t, s.width))
 
 
 @inlined
 def _project(rank, size, s, m, b, layer, tokens):
     """Q, K and V, side by side in (tokens, q + 2 kv)."""
-    nq, nk = s.heads * s.head_dim // 16, s.kv_heads * s.head_dim // 16
-    total = nq + 2 * nk
-    begin, end = _share(rank, size, total)
-    for g in range(begin, end):
-        which, first = Q, 0
-        if g >= nq + nk:
-            which, first = V, nq + nk
-        elif g >= nq:
-            which, first = K, nq
-        rows(
-            m,
-            layer,
-            which,
-            g - first,
-            s.width,
-            b.codes,
-            b.scales,
-            b.sums,
-            0,
-            tokens,
-            b.qkv,
-            16 * g,
-            16 * total,
-        )
+    nq = shape_of(m, layer, HEADS) * s.head_dim // 16
+    nk = shape_of(m, layer, KV_HEADS) * s.head_dim // 16
+    total, first = nq + 2 * nk, 0
+    begin, end = share(rank, size, total)
+    x, floats = b.rounded, b.normed
+    for which in range(3):
+        count = nq if which == 0 else nk
+        low, high = max(begin - first, 0), min(end - first, count)
+        if low < high:
+            bias = place_of(m, layer, Q_BIAS + which)
+            multiply(m, layer, Q + which, 0, low, high, x, floats, tokens, b.qkv, 16 * first, 16 * total, bias)
+        first += count
 
 
 @inlined
-def _turn(source, at, m, position, half, factor, out, out_at):
-    """Rotary position: the first half of a head turns against the second (Su et al. 2021)."""
-    for i in range(half):
-        x, y = source[at + i], source[at + half + i]
-        c, n = m.cosines[position, i], m.sines[position, i]
-        out[out_at + i] = (x * c - y * n) * factor
-        out[out_at + half + i] = (y * c + x * n) * factor
+def _turn(source, at, c, rope, position, head_dim, factor, out, out_at):
+    """Rotary position: the first half of what turns against the second (Su et al. 2021); the rest passes."""
+    half = 0
+    if rope >= 0:
+        half = simd.load_i64(c.halves, rope)
+        start = rope * c.room * (head_dim // 2) + position * half
+        for i in range(half):
+            x, y = simd.load_f32(source, at + i), simd.load_f32(source, at + half + i)
+            cosine, sine = simd.load_f32(c.cosines, start + i), simd.load_f32(c.sines, start + i)
+            simd.store_f32(out, out_at + i, (x * cosine - y * sine) * factor)
+            simd.store_f32(out, out_at + half + i, (y * cosine + x * sine) * factor)
+    for i in range(2 * half, head_dim):
+        simd.store_f32(out, out_at + i, simd.load_f32(source, at + i) * factor)
 
 
 @inlined
 def _place(rank, size, s, m, c, b, layer, past, tokens):
-    """Turn queries (scaled as scores are) and keys; write keys and values into the cache."""
-    begin, end = _share(rank, size, tokens)
-    nq, nk, half = s.heads * s.head_dim, s.kv_heads * s.head_dim, s.head_dim // 2
-    row = b.row_own[rank]
+    """Norm queries and keys where the family does, turn them, scale queries as scores are; fill the cache."""
+    begin, end = share(rank, size, tokens)
+    heads, kv_heads, rope = shape_of(m, layer, HEADS), shape_of(m, layer, KV_HEADS), shape_of(m, layer, ROPE)
+    d = s.head_dim
+    nq, nk = heads * d, kv_heads * d
+    row = b.row_own + 4 * rank * d
     for t in range(begin, end):
         at = t * (nq + 2 * nk)
-        for h in range(s.heads):
-            _turn(
-                b.qkv,
-                at + h * s.head_dim,
-                m,
-                past + t,
-                half,
-                s.score_scale,
-                b.queries,
-                t * nq + h * s.head_dim,
-            )
-        for h in range(s.kv_heads):
-            _turn(b.qkv, at + nq + h * s.head_dim, m, past + t, half, F(1), row, 0)
-            base = (layer * s.kv_heads + h) * c.room * s.head_dim
-            write_cache(c, base, past + t, s.head_dim, row, 0, b.qkv, at + nq + nk + h * s.head_dim)
+        for h in range(heads + kv_heads):
+            gain, factor = place_of(m, layer, Q_NORM if h < heads else K_NORM), s.score_scale
+            if gain >= 0:
+                normalise(b.qkv, at + h * d, d, m.vectors, gain, -1, False, s.epsilon, b.qkv, at + h * d)
+            if h < heads:
+                _turn(b.qkv, at + h * d, c, rope, past + t, d, factor, b.queries, t * nq + h * d)
+            else:
+                _turn(b.qkv, at + h * d, c, rope, past + t, d, F(1), row, 0)
+                base = simd.load_i64(c.starts, layer) + (h - heads) * c.room * d
+                write_cache(c, base, past + t, d, row, 0, b.qkv, at + nq + nk + (h - heads) * d)
 
 
 @inlined
-def _attend(rank, size, s, c, b, layer, past, tokens, parts):
+def _attend(rank, size, s, m, c, b, layer, past, tokens, parts):
     """Tasks are (K/V head, up to four rows, part of the cache); each thread takes every size-th of them."""
-    group = s.heads // s.kv_heads
+    heads, kv_heads, window = shape_of(m, layer, HEADS), shape_of(m, layer, KV_HEADS), shape_of(m, layer, WINDOW)
+    group = heads // kv_heads
     count = tokens * group  # rows of a K/V head: (token, query head)
     tiles = (count + 3) // 4
-    for task in range(rank, s.kv_heads * tiles * parts, size):
+    for task in range(rank, kv_heads * tiles * parts, size):
         part, tile, kv = task % parts, task // parts % tiles, task // parts // tiles
         last = min(4 * tile + 3, count - 1)
-        reach = (past + last // group + 16) // 16  # blocks of 16 positions that the last row sees
-        first, blocks = part * reach // parts, (part + 1) * reach // parts - part * reach // parts
-        base = (layer * s.kv_heads + kv) * c.room * s.head_dim
-        r0, r1, r2, r3 = 4 * tile, min(4 * tile + 1, last), min(4 * tile + 2, last), last
-        t0, t1, t2, t3 = r0 // group, r1 // group, r2 // group, r3 // group
+        r = (4 * tile, min(4 * tile + 1, last), min(4 * tile + 2, last), last)
+        t = (r[0] // group, r[1] // group, r[2] // group, r[3] // group)
+        at = (past + t[0], past + t[1], past + t[2], past + t[3])
+        start = max(at[0] + 1 - window, 0) // 16 if window > 0 else 0  # blocks of 16 positions
+        reach = at[3] // 16 + 1 - start  # that some row sees
+        first = start + part * reach // parts
+        blocks = start + (part + 1) * reach // parts - first
         head = kv * group
-        n0, n1 = t0 * s.heads + head + r0 % group, t1 * s.heads + head + r1 % group
-        n2, n3 = t2 * s.heads + head + r2 % group, t3 * s.heads + head + r3 % group
-        seen = past + 1 - 16 * first, 16 * blocks
-        attend_four(
-            c, b, base, first, blocks, s.head_dim, b.scores_own[rank],
-            n0, n1, n2, n3,
-            min(max(seen[0] + t0, 0), seen[1]), min(max(seen[0] + t1, 0), seen[1]),
-            min(max(seen[0] + t2, 0), seen[1]), min(max(seen[0] + t3, 0), seen[1]),
-            parts, part,
-        )  # fmt: skip
+        n = (
+            t[0] * heads + head + r[0] % group,
+            t[1] * heads + head + r[1] % group,
+            t[2] * heads + head + r[2] % group,
+            t[3] * heads + head + r[3] % group,
+        )
+        base = simd.load_i64(c.starts, layer) + kv * c.room * s.head_dim
+        scores = b.scores_own + 16 * rank * b.room
+        attend_four(c, b, base, first, blocks, s.head_dim, scores, n, at, window, s.attention_cap, parts, part)
 
 
 @inlined
-def _mix(rank, size, s, b, tokens, parts):
+def _mix(rank, size, s, m, b, layer, tokens, parts):
     """Join the parts of each row and round the heads, side by side."""
-    begin, end = _share(rank, size, tokens)
-    row = b.row_own[rank]
+    begin, end = share(rank, size, tokens)
+    heads = shape_of(m, layer, HEADS)
+    width = heads * s.head_dim
     for t in range(begin, end):
-        for h in range(s.heads):
-            merge(b, t * s.heads + h, parts, s.head_dim, row, h * s.head_dim)
-        width = s.heads * s.head_dim
-        quantise(row, 0, width, b.codes, b.scales, b.sums, t * width)
+        for h in range(heads):
+            merge(b, t * heads + h, parts, s.head_dim, b.normed, t * width + h * s.head_dim)
+        quantise(b.normed, t * width, width, rounded_at(b.rounded, t, width))
 
 
 @inlined
-def _add(rank, size, s, m, b, layer, which, width, codes, scales, sums, tokens):
-    """x += W a for this thread's rows of W."""
-    begin, end = _share(rank, size, s.width // 16)
-    for g in range(begin, end):
-        rows(m, layer, which, g, width, codes, scales, sums, 0, tokens, b.y, 16 * g, s.width)
-        for t in range(tokens):
-            at = t * s.width + 16 * g
-            simd.store_f32x16(b.x, at, simd.add(simd.load_f32x16(b.x, at), simd.load_f32x16(b.y, at)))
-
-
-@inlined
-def _hide(rank, size, s, m, b, layer, tokens):
-    """SwiGLU: silu(gate) times up, rounded; 32 columns at a time, so that a block is one thread's."""
-    begin, end = _share(rank, size, s.d_ff // 32)
-    for pair in range(begin, end):
-        for g in range(2 * pair, 2 * pair + 2):
-            rows(m, layer, GATE, g, s.width, b.codes, b.scales, b.sums, 0, tokens, b.gate, 16 * g, s.d_ff)
-            rows(m, layer, UP, g, s.width, b.codes, b.scales, b.sums, 0, tokens, b.up, 16 * g, s.d_ff)
-        for t in range(tokens):
-            start = t * s.d_ff + 32 * pair
-            for at in range(start, start + 32, 16):
-                value = simd.multiply(silu16(simd.load_f32x16(b.gate, at)), simd.load_f32x16(b.up, at))
-                simd.store_f32x16(b.gate, at, value)
-            quantise(b.gate, start, 32, b.hidden_codes, b.hidden_scales, b.hidden_sums, start)
+def _out(rank, size, s, m, b, layer, tokens):
+    """The product after the heads."""
+    begin, end = share(rank, size, s.width // 16)
+    x, floats = b.rounded, b.normed
+    bias = place_of(m, layer, OUT_BIAS)
+    multiply(m, layer, OUT, 0, begin, end, x, floats, tokens, b.y, 0, s.width, bias)
 
 
 @inlined
 def _score(rank, size, s, m, b, tokens, barrier):
     """The head, for the last token alone."""
+    last = tokens - 1
     if rank == 0:
-        row = b.row_own[0]
-        rms_norm(b.x, (tokens - 1) * s.width, s.width, m.gains, 2 * s.layers * s.width, s.epsilon, row, 0)
-        quantise(row, 0, s.width, b.codes, b.scales, b.sums, 0)
+        post = place_of(m, s.layers - 1, MLP_POST)
+        _norm(0, 1, s, m, b, last, tokens, True, post, place_of(m, s.layers, 0), place_of(m, s.layers, 1))
     wait(barrier, size)
-    begin, end = _share(rank, size, s.vocab // 16)
-    for g in range(begin, end):
-        rows(m, s.layers, HEAD, g, s.width, b.codes, b.scales, b.sums, 0, 1, b.logits, 16 * g, s.vocab)
-
-
-@inlined
-def _lap(watch, clock, stage, before):
-    """Add the ticks since ``before`` to a stage; returns now."""
-    if not watch:
-        return before
-    now = simd.ticks()
-    clock[stage] += now - before
-    return now
+    begin, end = share(rank, size, s.vocab // 16)
+    x, floats = rounded_at(b.rounded, last, s.width), b.normed + 4 * last * s.width
+    multiply(m, s.layers, HEAD, 0, begin, end, x, floats, 1, b.logits, 0, s.vocab, -1)
+    if s.logit_cap > F(0):
+        for i in range(16 * begin, 16 * end, 16):
+            bent = tanh16(simd.scale(simd.load_f32x16(b.logits, i), F(1) / s.logit_cap))
+            simd.store_f32x16(b.logits, i, simd.scale(bent, s.logit_cap))
 
 
 @kernel
-def forward(rank, size, barrier, s, m, c, b, past, tokens, parts, wanted, timed, clock):
+def forward(rank, size, barrier, s, m, c, b, e, past, tokens, parts, wanted, timed, clock):
     """Run all layers for ``tokens`` tokens after ``past`` others; scores of the last token if ``wanted``.
 
-    ``s``, ``m``, ``c``, ``b``: Sizes, Matrices, Cache, Buffers. ``b.x`` holds the embeddings and
-    becomes the last hidden state. ``parts``: into how many the cache is split. ``clock`` gets ticks by
-    stage if ``timed``.
+    ``s``, ``m``, ``c``, ``b``, ``e``: Sizes, Tables, Cache, Buffers, and Mixture (or None, and what mixtures
+    need is not compiled). ``b.x`` holds the embeddings. ``parts``: into
+    how many the cache is split. ``clock`` gets ticks by stage if ``timed``.
     """
     watch = False
-    lap = 0
+    now = 0
     for layer in range(s.layers):
         # the clock may cost half a microsecond (a virtual machine's): one layer in so many stands for all
         watch = timed and rank == 0 and layer % WATCHED == 0
         if watch:
-            lap = simd.ticks()
-        _norm(rank, size, s, m, b, 2 * layer, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 0, lap)
-        _project(rank, size, s, m, b, layer, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 1, lap)
-        _place(rank, size, s, m, c, b, layer, past, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 2, lap)
-        _attend(rank, size, s, c, b, layer, past, tokens, parts)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 3, lap)
-        _mix(rank, size, s, b, tokens, parts)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 4, lap)
-        width = s.heads * s.head_dim
-        _add(rank, size, s, m, b, layer, OUT, width, b.codes, b.scales, b.sums, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 5, lap)
-        _norm(rank, size, s, m, b, 2 * layer + 1, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 0, lap)
-        _hide(rank, size, s, m, b, layer, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 6, lap)
-        _add(rank, size, s, m, b, layer, DOWN, s.d_ff, b.hidden_codes, b.hidden_scales, b.hidden_sums, tokens)
-        wait(barrier, size)
-        lap = _lap(watch, clock, 7, lap)
+            now = simd.ticks()
+        for half in range(2):
+            if half == 0:
+                joins, post = layer > 0, place_of(m, layer - 1, MLP_POST) if layer > 0 else -1
+                gain, bias = place_of(m, layer, ATTENTION_NORM), place_of(m, layer, ATTENTION_NORM_BIAS)
+            else:
+                joins, post = True, place_of(m, layer, ATTENTION_POST)
+                gain, bias = place_of(m, layer, MLP_NORM), place_of(m, layer, MLP_NORM_BIAS)
+            _norm(rank, size, s, m, b, 0, tokens, joins, post, gain, bias)
+            wait(barrier, size)
+            now = lap(watch, clock, 0, now)
+            if half == 0:
+                _project(rank, size, s, m, b, layer, tokens)
+                wait(barrier, size)
+                now = lap(watch, clock, 1, now)
+                _place(rank, size, s, m, c, b, layer, past, tokens)
+                wait(barrier, size)
+                now = lap(watch, clock, 2, now)
+                _attend(rank, size, s, m, c, b, layer, past, tokens, parts)
+                wait(barrier, size)
+                now = lap(watch, clock, 3, now)
+                _mix(rank, size, s, m, b, layer, tokens, parts)
+                wait(barrier, size)
+                now = lap(watch, clock, 4, now)
+                _out(rank, size, s, m, b, layer, tokens)
+                wait(barrier, size)
+                now = lap(watch, clock, 5, now)
+        mixed = False
+        if e is not None and shape_of(m, layer, EXPERTS) > 0:
+            mixed = True
+            now = mixture(rank, size, barrier, s, m, b, e, layer, tokens, watch, clock, now)
+        if not mixed:
+            x, floats = b.rounded, b.normed
+            now = mlp(rank, size, barrier, s, m, b, layer, -1, x, floats, tokens, b.y, watch, clock, now)
     if wanted:
         watch = timed and rank == 0
         if watch:
-            lap = simd.ticks()
+            now = simd.ticks()
         _score(rank, size, s, m, b, tokens, barrier)
         wait(barrier, size)
-        lap = _lap(watch, clock, 8, lap)
+        lap(watch, clock, 8, now)

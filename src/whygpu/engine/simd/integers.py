@@ -1,0 +1,47 @@
+"""Arithmetic on 16 int32 lanes."""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from whygpu.engine.simd.vectors import i32x16, repeat
+
+__all__ = ["at_least", "plus", "shift_down"]
+
+
+def _each(builder, number):
+    """An int64 in each lane."""
+    return repeat(builder, builder.trunc(number, ir.IntType(32)), 16)
+
+
+@intrinsic
+def plus(typing_context, value, number):
+    """Each lane plus one number."""
+
+    def code(context, builder, signature, args):
+        return builder.add(args[0], _each(builder, args[1]))
+
+    return i32x16(i32x16, types.int64), code
+
+
+@intrinsic
+def at_least(typing_context, value, number):
+    """The larger of each lane and one number."""
+
+    def code(context, builder, signature, args):
+        least = _each(builder, args[1])
+        return builder.select(builder.icmp_signed(">", args[0], least), args[0], least)
+
+    return i32x16(i32x16, types.int64), code
+
+
+@intrinsic
+def shift_down(typing_context, value, count):
+    """Each lane, not negative, without its lowest ``count`` bits."""
+
+    def code(context, builder, signature, args):
+        return builder.lshr(args[0], _each(builder, args[1]))
+
+    return i32x16(i32x16, types.int64), code
