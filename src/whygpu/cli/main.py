@@ -14,6 +14,7 @@ from whygpu import __version__
 from whygpu.cli.bench import bench
 from whygpu.cli.claims import claims
 from whygpu.cli.draw import draw
+from whygpu.cli.exhibit import exhibit
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
 from whygpu.cli.models import models
@@ -28,7 +29,7 @@ click.rich_click.MAX_WIDTH = 100
 click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
-        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think"]},
+        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "exhibit"]},
         {"name": "What is known", "commands": ["models", "hardware", "claims"]},
     ]
 }
@@ -58,7 +59,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, models, hardware, claims):
+for command in (run, roofline, bench, draw, think, exhibit, models, hardware, claims):
     whygpu.add_command(command)
 
 
