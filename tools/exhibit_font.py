@@ -1,4 +1,4 @@
-"""Rebuild the fonts of the exhibits: a subset of Noto Sans CJK SC with every character that a locale file uses.
+"""Rebuild the exhibits' fonts: a subset of Noto Sans CJK SC with every character that a locale file uses.
 
 Run it after adding sentences to ``src/whygpu/story/locales``:
 
@@ -6,7 +6,8 @@ Run it after adding sentences to ``src/whygpu/story/locales``:
 
 The argument is a folder with NotoSansCJK-Regular.ttc and NotoSansCJK-Bold.ttc (Debian: fonts-noto-cjk). Needs
 ``fonttools``. The subset is a modified version under the SIL Open Font License 1.1 (``OFL.txt`` beside it)
-and carries a name of its own. The bold one holds only what the locale files use. Mathematical signs that Chinese type sets a full square wide are set narrow.
+and carries a name of its own. The bold one holds only what the locale files use. Mathematical signs that
+Chinese type sets a full square wide are set narrow.
 """
 
 import argparse

@@ -55,7 +55,7 @@ def exhibit(
 
     Example: [bold]whygpu exhibit rotation -o rotation.webp[/bold]
 
-    With --json the numbers are printed; -o is then optional. A .html file is interactive and embeds elsewhere.
+    With --json the numbers are printed; -o is then optional. A .html file is interactive.
     """
     from whygpu.cli.screen import Screen
     from whygpu.engine import UserError

@@ -1,7 +1,7 @@
 """The exhibits: what an article shows as animations, every frame computed by the engine.
 
-One file an exhibit; ``base`` says what one is, ``canvas`` what it draws on, ``raster``, ``encode``, ``svg`` and
-``page`` what becomes of that. ``load(NAME)`` imports one exhibit alone.
+One file an exhibit; ``base`` says what one is, ``canvas`` what it draws on; ``raster``, ``encode``, ``svg``
+and ``page`` are what becomes of that. ``load(NAME)`` imports one exhibit alone.
 """
 
 import difflib

@@ -53,7 +53,7 @@ def numbers(job: Job) -> Numbers:
 
 
 def choose(attention: Any) -> tuple[int, int]:
-    """The (layer, head) that looks most sharply at tokens that are neither the first, nor itself, nor the one before.
+    """The (layer, head) that looks most sharply at earlier tokens, the first and the nearest left out.
 
     The sum of the squares of those weights is compared.
     """

@@ -41,6 +41,8 @@ class Number:
             return written.percent(self.value)
         if self.unit == "x":
             return f"{written.significant(self.value)} ×"
+        if self.unit in ("FLOP", "B") and self.value < 1000:
+            return f"{self.value:,.0f} {self.unit}"
         if self.unit in ("FLOP", "FLOP/s", "B", "B/s", "W"):
             return written.si(self.value, self.unit)
         text = f"{self.value:,.0f}" if self.value == int(self.value) else written.significant(self.value)

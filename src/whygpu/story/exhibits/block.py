@@ -19,7 +19,7 @@ def numbers(job: Job) -> Numbers:
     """The ledger of a prefill of the sentence: every product of all blocks, timed one by one."""
     reading, a = job.reading, job.model.architecture
     found = shares(reading.ledger)
-    shapes = {}
+    shapes: dict[str, tuple[int, int, int, int]] = {}
     for product in reading.ledger.products:
         shapes.setdefault(product.name, (product.batch, product.m, product.n, product.k))
     rows = reading.ledger.rows(("name",))

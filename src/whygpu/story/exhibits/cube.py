@@ -1,5 +1,8 @@
 """A wireframe cube that turns about Y: eight vertices are eight rows of one product."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,7 +102,7 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
     _table(sheet, data, step)
 
 
-def _table(sheet: Sheet, data: dict[str, list[list[list[float]]]], step: int) -> None:
+def _table(sheet: Sheet, data: Mapping[str, Any], step: int) -> None:
     left = 520.0
     sheet.text(left, 116, f"θ = {360 * step / STEPS:.0f}°", 22, "think", weight="bold")
     sheet.text(left, 152, "R", 16, "soft")

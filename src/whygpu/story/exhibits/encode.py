@@ -1,5 +1,6 @@
 """Frames become a file: GIF, WebP, APNG, AVIF, one PNG, or MP4."""
 
+import importlib
 import io
 from collections.abc import Iterable
 from typing import Any
@@ -67,7 +68,7 @@ def _palette(pictures: list[Any]) -> Any:
 
 def _mp4(pictures: list[Any], times: list[int]) -> bytes:
     try:
-        import av
+        av: Any = importlib.import_module("av")
     except ImportError as error:
         raise UserError("mp4 needs PyAV; pip install 'whygpu[video]', or write .webp") from error
     if any(side % 2 for side in pictures[0].size):

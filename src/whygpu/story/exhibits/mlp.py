@@ -81,9 +81,9 @@ def numbers(job: Job) -> Numbers:
 def _values(row: Any) -> NDArray[np.uint8]:
     """One token's hidden values as a grid: blue above zero, orange below, faint when small."""
     rows = -(-len(row) // COLUMNS)
-    grid = np.zeros(rows * COLUMNS)
+    grid: Floats = np.zeros(rows * COLUMNS)
     grid[: len(row)] = row / max(1e-12, float(np.abs(row).max()))
-    grid = grid.reshape(rows, COLUMNS)
+    grid = np.reshape(grid, (rows, COLUMNS))
     rgba = np.zeros((rows, COLUMNS, 4), np.uint8)
     rgba[..., :3] = np.where((grid >= 0)[..., None], COLOR[1], COLOR[-1])
     rgba[..., 3] = (255 * np.minimum(1.0, np.abs(grid) ** 0.5)).astype(np.uint8)
@@ -132,7 +132,7 @@ def _node(sheet: Sheet, x: float, y: float, r: float, value: float, name: str, w
     sheet.circle(x, y, r, fill=heat(level, none="panel"), stroke="soft", width=1.2, name=name)
     if with_number:
         ink = "paper" if abs(level) > 0.62 else "ink"
-        sheet.text(x, y + 5, number(value, 2), 14, ink, weight="bold", anchor="m", name=f"{name}text")
+        sheet.text(x, y + 5, number(value, 2), 13, ink, weight="bold", anchor="m", name=f"{name}text")
 
 
 def _real(sheet: Sheet, found: Numbers, step: int) -> None:

@@ -51,7 +51,8 @@ def fragment(exhibit: Exhibit, found: Numbers, language: str) -> str:
     return (
         f'<figure class="x-exhibit" id="x-{name}" lang="{HTML_LANGUAGE[language]}"{drag}>'
         f"<style>{elements.style()}</style>"
-        f'<div class="x-scroll"><svg class="x-stage" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{alt}">'
+        f'<div class="x-scroll"><svg class="x-stage" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'role="img" aria-label="{alt}">'
         f'<defs>{elements.definitions()}</defs><g class="x-layer">{picture}</g></svg></div>'
         f'<p class="x-hint x-narrow">{escape(t("exhibit.scroll"))}</p>'
         f"{_controls(t)}{_sliders(t) if exhibit.live else ''}{_hint(exhibit, t)}{_figures(exhibit, found, t)}"
@@ -144,7 +145,8 @@ def _figures(exhibit: Exhibit, found: Numbers, t: Texts) -> str:
         tip = escape(f"{basis}: {figure.source}")
         rows.append(
             f"<div><dt>{escape(t(f'exhibit.{exhibit.name}.figure.{key}'))}</dt>"
-            f'<dd tabindex="0" data-tip="{tip}">{escape(str(figure))}<small>{escape(basis)}</small></dd></div>'
+            f'<dd tabindex="0" data-tip="{tip}">{escape(str(figure))}'
+            f"<small>{escape(basis)}</small></dd></div>"
         )
     return f'<dl class="x-figures" aria-label="{escape(t("exhibit.figures"))}">{"".join(rows)}</dl>'
 

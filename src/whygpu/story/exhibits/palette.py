@@ -1,7 +1,7 @@
 """The exhibits' colours: drawing is orange, thinking is blue, told apart by every colour-blind eye.
 
-The first roles are the report's own (``report/palette.py``; a test holds them equal). ``third`` and ``fourth``
-are the bluish green and the reddish purple of Okabe and Ito (2008), made dark or light enough for the paper.
+The first roles are the report's own (``report/palette.py``; a test holds them equal). ``third`` and
+``fourth`` are the bluish green and the reddish purple of Okabe and Ito (2008), fitted to the paper.
 
 A colour is a role (``"draw"``), a mixture of two (``mix("draw", "paper", 0.3)``) or ``"#rrggbb"``. Pictures
 resolve it by a theme; HTML leaves that to the reader's screen, by CSS variables and ``color-mix``.

@@ -3,6 +3,7 @@
 Frames of an exhibit mostly begin with the same shapes; those are drawn once and copied.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ class _Layer:
 
 def _dashes(points: list[tuple[float, float]], dash: float) -> list[tuple[Any, Any]]:
     found = []
-    for (ax, ay), (bx, by) in zip(points, points[1:], strict=False):
+    for (ax, ay), (bx, by) in pairwise(points):
         length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
         for k in range(int(length / (2 * dash)) + 1):
             a, b = 2 * k * dash / max(length, 1e-9), min(1.0, (2 * k + 1) * dash / max(length, 1e-9))

@@ -1,6 +1,8 @@
 """A point turned round the origin: a 2 x 2 matrix times a column, its numbers at every moment."""
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +83,7 @@ def _plane(sheet: Sheet, turned: list[list[float]], step: int) -> None:
     sheet.circle(cx + x * UNIT, cy - y * UNIT, 8, fill="draw", stroke="paper", width=2, name="handle")
 
 
-def _product(sheet: Sheet, data: dict[str, list[list[float]]], step: int) -> None:
+def _product(sheet: Sheet, data: Mapping[str, Any], step: int) -> None:
     left, top = 486.0, 168.0
     angle = 360 * step / STEPS
     sheet.text(left, 128, f"θ = {angle:.0f}°", 24, "think", weight="bold")
@@ -99,8 +101,8 @@ def _product(sheet: Sheet, data: dict[str, list[list[float]]], step: int) -> Non
         base = 296 + 62 * row
         sheet.rect(left, base - 30, 438, 46, fill="panel", radius=6)
         sheet.text(left + 16, base, name, 18, "draw", weight="bold")
-        cells = ((72, "=", "soft"), (164, number(a), "think"), (184, "×", "soft"), (216, "2", "ink"))
-        cells += ((240, "+", "soft"), (322, number(b), "think"), (342, "×", "soft"), (366, "1", "ink"))
+        cells = [(72, "=", "soft"), (164, number(a), "think"), (184, "×", "soft"), (216, "2", "ink")]
+        cells += [(240, "+", "soft"), (322, number(b), "think"), (342, "×", "soft"), (366, "1", "ink")]
         for at, text, color in cells:
             sheet.text(left + at - 20, base, text, 17, color, anchor="r")
         sheet.text(left + 362, base, "=", 17, "soft", anchor="m")

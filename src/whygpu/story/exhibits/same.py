@@ -53,7 +53,7 @@ def numbers(job: Job) -> Numbers:
             "bandwidth": machine.bandwidth.value,
         },
         Basis.MEASURED,
-        "draw.render and think on the fast paths; FLOP and bytes from the ledger, seconds measured without it",
+        "draw.render and think on the fast paths; FLOP and bytes from the ledger, seconds without it",
         Picture(done.picture.rgba[::3, 192:-192:3]),
     )
 

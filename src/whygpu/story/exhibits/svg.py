@@ -3,7 +3,6 @@
 import base64
 import io
 from html import escape
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,8 @@ from whygpu.story.exhibits.fonts import width
 from whygpu.story.exhibits.palette import css
 
 __all__ = ["Elements"]
+
+PIXELS = ' class="x-pixels"'
 
 
 class Elements:
@@ -34,9 +35,10 @@ class Elements:
         return "".join(f"#{self.scope} .{name}{{{rule}}}" for rule, name in self._classes.items())
 
     def definitions(self) -> str:
-        """The bitmaps, each once."""
+        """The bitmaps, each once; the squares of a small one stay squares."""
         return "".join(
-            f'<image id="{name}" width="1" height="1" preserveAspectRatio="none" href="{_uri(picture.rgba)}"/>'
+            f'<image id="{name}" width="1" height="1" preserveAspectRatio="none"'
+            f'{PIXELS if _is_small(picture) else ""} href="{_uri(picture)}"/>'
             for name, picture in self._pictures.values()
         )
 
@@ -101,9 +103,14 @@ class Elements:
         )
 
 
-def _uri(rgba: Any) -> str:
+def _is_small(picture: Picture) -> bool:
+    return bool(picture.rgba.shape[1] < 100)
+
+
+def _uri(picture: Picture) -> str:
     from PIL import Image
 
     stream = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(rgba)).save(stream, "WEBP", quality=80, method=4)
+    how = {"lossless": True} if _is_small(picture) else {"quality": 80, "method": 4}
+    Image.fromarray(np.ascontiguousarray(picture.rgba)).save(stream, "WEBP", **how)
     return f"data:image/webp;base64,{base64.b64encode(stream.getvalue()).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""From CUDA to Blackwell: what happened, what each generation could do, how long training would have taken."""
+"""From CUDA to Blackwell: what happened, what each chip could do, how long training would have taken."""
 
 import functools
 import tomllib
@@ -125,8 +125,9 @@ def _chips(sheet: Sheet, chips: list[dict[str, Any]], years: Scale, lit: int, bl
         sheet.text(x, base + 17, chip["short"], 13, ink, weight=weight, anchor="m", tip=tip)
         if on:
             sheet.fade(blend)
-            sheet.text(x, base - max(tall, thin) - 8, written.si(chip["flops"], "FLOP/s"), 13.5, "draw", weight="bold",
-                       anchor="m")  # fmt: skip
+            top = base - max(tall, thin) - 8
+            text = written.si(chip["flops"], "FLOP/s")
+            sheet.text(x, top, text, 13.5, "draw", weight="bold", anchor="m")
             sheet.fade(1.0)
     sheet.line([(60, base), (900, base)], "line", 1.5)
     sheet.rect(60, 272, 11, 11, fill="draw")
