@@ -1,64 +1,226 @@
-"""From what a person types to one machine of the catalogue."""
+"""From what a person types to one machine of the catalogue.
+
+A name becomes a set of words: what identifies a chip ("4090", "m2", "a100"), its variants ("ti", "mobile",
+"sxm"), its memory and its GPU cores. Words that only decorate ("NVIDIA", "GeForce", "graphics") do not count.
+"""
 
 import difflib
+import functools
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
 
 from whygpu.engine import UserError
 from whygpu.measure.machine import Machine
-from whygpu.predict.catalogue import catalogue
+from whygpu.predict.longtail import machines as all_machines
 
-__all__ = ["hardware", "resolve"]
+__all__ = ["hardware", "mixture", "resolve", "split_count"]
+
+_REWRITES = tuple(
+    (re.compile(pattern), by)
+    for pattern, by in (
+        (r"(a40|l40s|rtx a\d000|a100|l4)-\d+q\b", r"\1"),
+        (r"l?p?ddr\d\w*[- ]?\d{3,5}|[- ]\d{4} ?mt/s", " "),
+        (r"\bgaudi ?(\d)", r"gaudi\1"),
+        (r"\b(i[3579])[- ](\d{4,5})(kf|ks|k|f|t)?\b", r"\1 \2"),
+        (r"\(r\)|\(tm\)|\(c\)|®|™", " "),
+        (r"\b\d+ ?[- ]?w(att)?( limit| cap)?\b|@ ?\d+ ?w\b", " "),
+        (r"\bm3 ?ultra\b", "m3 ultra"),
+        (r"(\d+)p\+(\d+)e\+(\d+)gpu", r"\3core"),
+        (r"\b(\d+) ?cores?,? +gpu\b|\b(\d+)[- ]cores?[- ]gpu\b|\b(\d+)[- ]gpu[- ]cores?\b", r"\1\2\3core"),
+        (r"(\d+)[- ]?core\b", r"\1core"),
+        (r"(\d+) ?gi?b\b|(\d+)g\b(?!\d)", r" \1\2gb "),
+        (r"laptop gpu|laptop|notebook|\bmobility\b|\bmobile\b", " mobile "),
+        (r"max[- ]?q\b", " maxq "),
+        (r"\bsxm\d?\b|\bsxm\b", " sxm "),
+        (r"pci[- ]?e?\b|pci express", " pcie "),
+        (r"\b(rtx|gtx|rx|gt|arc|hd|r[579]|quadro|tesla|titan)[- _]*(?=[a-z]?\d)", r"\1 "),
+        (r"(\d{3,4}) ?(ti|super|xtx|xt|gre|d)\b", r"\1 \2"),
+        (r"\bti ?super\b", "ti super"),
+        (r"\b(m[1-9])[- ]?(pro|max|ultra)\b", r"\1 \2"),
+        (r"\b(mi)[- ]?(\d{2,3}[a-z]?)\b", r"\1\2"),
+        (r"\brtx[ -]?pro\b", "rtx pro"),
+        (r"\b(rtx )?a(\d000)[- ]ada\b|\brtx (\d000)[- ]?ada\b", r"rtx \2\3 ada"),
+        (r"\bada( lovelace)? generation\b", "ada"),
+        (r"\bxeon[- ]?(platinum|gold|silver)", r"xeon \1"),
+        (r"\bai max ?\+? ?pro\b|\bai max ?\+", "ai max "),
+        (r"raspberry pi|\brpi(?= ?\d)|\bpi(?= [345]\b| [45]00)", "raspberrypi"),
+        (r"raspberrypi (\d)b?\b|raspberrypi(\d)", r"raspberrypi \1\2"),
+        (r"dgx[- ]?spark", "gb10"),
+        (r"strix[- ]?halo|framework desktop|8060s|ai max 39[05]", "strixhalo"),
+        (r"ryzen ai strixhalo|radeon strixhalo", "strixhalo"),
+        (r"jetson ", "jetson "),
+        (r"w7900", "w7900"),
+        (r"ryzen (\d{4}) series", r"ryzen \1 series"),
+    )
+)
+_NOISE = frozenset(
+    "nvidia amd intel apple google geforce radeon quadro tesla instinct gpu gpus graphics the chip edition "
+    "workstation server generation desktop core cores processor with and of nominal rtx gtx rx arc macbook air "
+    "mini studio imac mac book cpu socket one tensor data center vram hbm hbm2 hbm2e hbm3 hbm3e gddr5 gddr6 "
+    "gddr6x gddr7 per mainboard board card cards xeon platinum gold silver epyc ryzen threadripper "
+    "cpu apu unified memory ram gen soc system pc computer only instance aws gcp azure"
+    " 8ch ddr3 ddr4 ddr5 lpddr5 lpddr5x lpddr4x atx spark grid eco oc fe founders ddr3l".split()
+)
+_STRICT = frozenset(
+    "ti super xt xtx gre mobile maxq pro max ultra ada blackwell nvl ghz d m s titan v x gcd laptop hx "
+    "k40 plus series rpi 6gb 8gb 12gb 16gb le oem xl mxm".split()
+)
+"""Variants: a different chip, so they must agree."""
+_LOOSE = frozenset({"sxm", "pcie", "blackwell", "gcd", "ada"})
+"""Variants that people leave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    names: frozenset[str]
+    """What identifies a chip, outside brackets."""
+    inside: frozenset[str]
+    """The same in brackets."""
+    memory: int | None
+    cores: int | None
+    is_cpu: bool
+    brands: frozenset[str]
 
 
 def hardware(name: str) -> Machine:
-    """The machine of the catalogue that ``name`` means.
-
-    Exact names win, whatever their case; else every word of ``name`` must begin a word of exactly one
-    entry: "4090", "h100 sxm", "A100 80GB", "M2 Ultra 76-core".
+    """The machine that ``name`` means: "4090", "h100 sxm", "RTX 4090 Laptop", "M2 Ultra 76-core" ...
 
     Raises
     ------
     UserError
         Where no entry or more than one fits; the line names them, or the nearest ones.
     """
-    return resolve(name, catalogue())
+    return resolve(name, all_machines())
+
+
+def split_count(name: str) -> tuple[int, str]:
+    """``"2x A100 80GB"`` is two of them; "A100" one; "4 × RTX 3090", "RTX 3090 x2" as well."""
+    found = re.match(r"\s*(\d{1,5}) ?[x×*] +(.+)$|\s*(\d{1,2})[x×](?=[A-Za-z])(.+)$", name)
+    if found:
+        return int(found.group(1) or found.group(3)), (found.group(2) or found.group(4)).strip()
+    found = re.match(r"(.+?)\s+[x×]\s*(\d{1,4})\s*$", name)
+    if found and not re.search(r"\bpcie?$", found.group(1), re.IGNORECASE):
+        return int(found.group(2)), found.group(1).strip()
+    return 1, name
+
+
+def mixture(name: str) -> list[str]:
+    """The parts of ``"RTX 4090 + RTX 3090 Ti"``; one part where nothing is mixed."""
+    parts = re.split(r"\s+\+\s+", name)
+    return parts if len(parts) > 1 and all(re.search(r"\d", part) for part in parts) else [name]
+
+
+@functools.cache
+def _aliases() -> dict[str, str]:
+    """What people write for a machine whose name says more, by lower-case words."""
+    text = resources.files("whygpu.predict").joinpath("data/aliases.toml").read_text(encoding="utf-8")
+    return {str(key): str(value) for key, value in tomllib.loads(text)["machines"].items()}
 
 
 def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     """The same over any machines, by name."""
-    wanted = " ".join(_words(name))
+    plain = " ".join(name.lower().replace("_", " ").split())
+    usual = _aliases().get(" ".join(re.findall(r"[a-z0-9.+]+", plain.replace("-", " "))))
+    if usual is not None and usual in machines:
+        return machines[usual]
     for key, machine in machines.items():
-        if " ".join(_words(key)) == wanted:
+        if key.lower() == plain or f"{machine.vendor} {key}".lower() == plain:
             return machine
-    for exact in (True, False):  # "l4" is the L4, not the L40S
-        fits = [machine for machine in machines.values() if wanted and _fits(_words(name), machine, exact)]
-        if len(fits) == 1:
-            return fits[0]
-        if fits:
-            raise UserError(f"hardware {name!r} could be {_either(fits)}; give more of the name")
-    near = difflib.get_close_matches(name.lower(), {key.lower(): key for key in machines}, n=3, cutoff=0.4)
+    wanted = _words(plain)
+    if not wanted.names | wanted.inside:
+        raise UserError(f"hardware {name[:60]!r} names no chip; list them: whygpu hardware")
+    scored = [
+        (score, place, machine)
+        for place, machine in enumerate(machines.values())
+        for score in [_score(wanted, machine)]
+        if score is not None
+    ]
+    if scored:
+        return min(scored, key=lambda entry: entry[:2])[2]
     names = {key.lower(): key for key in machines}
+    near = difflib.get_close_matches(plain, names, n=3, cutoff=0.5)
     hint = f"near names: {', '.join(names[key] for key in near)}" if near else "list them: whygpu hardware"
-    raise UserError(f"hardware {name!r} is not in the catalogue; {hint}")
+    raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9+.]+", text.lower().replace("-core", "core"))
+_BRANDS = {
+    "NVIDIA": r"nvidia|geforce|gtx|rtx|quadro|tesla",
+    "AMD": r"\bamd\b|radeon|\brx ?\d|ryzen|epyc|instinct",
+    "Intel": r"intel|\barc\b|xeon|\bi[3579]\b",
+    "Apple": r"apple|mac ?book|imac|mac (mini|studio)",
+}
 
 
-def _fits(wanted: list[str], machine: Machine, exact: bool) -> bool:
-    have = _words(f"{machine.vendor} {machine.name}")
-    if "cores" in machine.details:
-        have.append(f"{machine.details['cores']}core")
-    if machine.memory is not None:
-        have.append(f"{machine.memory.value / 2**30:g}gb")
-    if exact:
-        return all(word in have for word in wanted)
-    return all(any(candidate.startswith(word) for candidate in have) for word in wanted)
+@functools.lru_cache(maxsize=8192)
+def _words(text: str) -> _Words:
+    lowered = f" {text.lower()} "
+    for pattern, by in _REWRITES:
+        lowered = pattern.sub(by, lowered)
+    outside = re.sub(r"\(.*?\)", " ", lowered)
+    words = re.findall(r"[a-z0-9.]+", lowered)
+    if not _plain(words, ()) & set(re.findall(r"[a-z0-9.]+", outside)):
+        outside = lowered
+    return _Words(
+        names=_plain(re.findall(r"[a-z0-9.]+", outside), ()),
+        inside=_plain(words, re.findall(r"[a-z0-9.]+", outside)),
+        memory=next((int(word[:-2]) for word in words if re.fullmatch(r"\d{1,4}gb", word)), None),
+        cores=next((int(word[:-4]) for word in words if re.fullmatch(r"\d{1,3}core", word)), None),
+        is_cpu=bool(re.search(r"\bcpu\b", lowered)),
+        brands=frozenset(brand for brand, pattern in _BRANDS.items() if re.search(pattern, outside)),
+    )
 
 
-def _either(machines: list[Machine]) -> str:
-    shown = [machine.name for machine in machines[:4]]
-    more = f" or {len(machines) - 4} others" if len(machines) > 4 else ""
-    return ", ".join(shown) + more
+def _plain(words: Iterable[str], without: Iterable[str]) -> frozenset[str]:
+    """Words that identify something."""
+    left = set(words) - set(without) - _NOISE
+    return frozenset(word for word in left if not re.fullmatch(r"\d{1,4}gb|\d{1,3}core|\.+", word))
+
+
+def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:
+    """How badly an entry fits, smaller is better; None where it is another chip."""
+    have = _words(machine.name)
+    if wanted.brands and machine.vendor in _BRANDS and machine.vendor not in wanted.brands:
+        return None
+    asked = wanted.names | wanted.inside
+    missing, extra = wanted.names - have.names - have.inside, have.names - asked
+    shared = (have.names | have.inside) & asked
+    if not any(len(word) > 1 and (len(word) > 3 or re.search(r"\d", word)) for word in shared):
+        return None
+    if any(word in _STRICT - _LOOSE for word in missing | extra):
+        return None
+    if any(re.search(r"\d", word) for word in extra) or not _spare(missing):
+        return None
+    if have.is_cpu != wanted.is_cpu and machine.vendor == "Apple":
+        return None
+    cores, size = _bin(wanted, have, machine)
+    if cores is None:
+        return None
+    away = len(wanted.inside - have.names - have.inside)
+    return (3.0 * len(missing) + 2.0 * len(extra) + size + cores, float(away))
+
+
+def _bin(wanted: _Words, have: _Words, machine: Machine) -> tuple[float | None, float]:
+    """Penalties for another number of GPU cores (None: another bin) and another size of memory."""
+    number = machine.details.get("cores", "")
+    cores = have.cores if have.cores is not None else int(number) if number.isdigit() else None
+    apart = 0.0
+    if machine.vendor == "Apple" and cores is not None:
+        if wanted.cores not in (None, cores):
+            return None, 0.0
+        apart = 0.5 if wanted.cores is None and have.cores is not None else 0.0
+    size = have.memory
+    if size is None and machine.memory is not None:
+        size = round(machine.memory.value / 2**30)
+    if machine.kind != "gpu" or size is None:
+        return apart, 0.0
+    if wanted.memory is None:
+        return apart, 0.2 if have.memory is not None else 0.0
+    return apart, 0.0 if abs(size - wanted.memory) <= 0.1 * size + 0.5 else 1.0
+
+
+def _spare(missing: frozenset[str]) -> bool:
+    """Whether the words that the entry lacks name no chip: clocks, years, sockets, boards."""
+    return not any(re.search(r"\d{3,}|^[a-z]+\d|\d[a-z]", w) and not re.search(r"hz$|^20[0-2]\d$", w) for w in missing)

@@ -1,0 +1,160 @@
+"""Measurements of single machines (the columns of ``llm_speed.csv``) as cases with measured seconds."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from whygpu.engine import UserError
+from whygpu.measure.machine import Figure, Machine
+from whygpu.models.lookup import find_outline
+from whygpu.predict.cases import Case, runtime_of
+from whygpu.predict.names import hardware, mixture, split_count
+from whygpu.predict.quants import Storage, storage
+
+__all__ = ["Row", "machine_of", "number", "speed_rows"]
+
+TENSOR_PARALLEL = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measured time."""
+
+    id: str
+    target: str
+    """decode, prefill, serving or training."""
+    case: Case
+    seconds: float
+    """Of a step (decode, serving) or of the whole prompt (prefill)."""
+    quality: str
+    """A, B, C; or SUSPECT, END-TO-END where the row's notes say so."""
+    labels: Mapping[str, str]
+    """What reports group by: device, model, runtime, quantisation, family."""
+
+
+def number(row: Mapping[str, str], column: str, *, zero: bool = False) -> float | None:
+    """A field as a number; None where it is empty, and where it is 0 if ``zero`` allows that."""
+    text = (row.get(column) or "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        raise UserError(f"{column} {text[:30]!r} is no number") from None
+    if zero and value == 0:
+        return None
+    if not math.isfinite(value) or value <= 0:
+        raise UserError(f"{column} is {text[:30]}; a number above 0 is needed")
+    return value
+
+
+def machine_of(name: str) -> tuple[int, Machine]:
+    """How many, and the machine; mixed cards that share layers become one with their mean bandwidth."""
+    count, rest = split_count(name)
+    parts = mixture(rest)
+    machines = [hardware(part) for part in parts]
+    first = machines[0]
+    if len(machines) == 1:
+        return count, first
+    memory = [m.memory.value if m.memory else 1.0 for m in machines]
+    slowness = sum(size / m.bandwidth.value for size, m in zip(memory, machines, strict=True)) / sum(memory)
+    source = f"mean of {', '.join(m.name for m in machines)} by memory"
+    mixed = replace(
+        first,
+        name=" + ".join(m.name for m in machines),
+        bandwidth=Figure(1 / slowness, first.bandwidth.basis, source),
+        memory=Figure(sum(memory), first.bandwidth.basis, source),
+    )
+    return len(machines), mixed
+
+
+def speed_rows(row: Mapping[str, str]) -> list[Row]:
+    """The decode and prefill times of one line.
+
+    Raises
+    ------
+    UserError
+        Where the device, the model or the numbers cannot be made sense of.
+    """
+    notes = row.get("notes") or ""
+    several, machine = machine_of(row.get("device") or "")
+    count = int(number(row, "device_count") or 1)
+    count = max(count, several)
+    backend = row.get("backend") or ""
+    runtime = runtime_of(backend, machine)
+    if re.search(r"lists processor as CPU", notes) or (re.search(r"\bcpu\b", row["device"].lower()) and runtime not in ("itrex", "pytorch")):
+        runtime = "cpu"
+    if runtime == "cpu" and machine.vendor == "Apple" and not machine.name.endswith("CPU"):
+        machine = hardware(f"{machine.name.split('(')[0].strip()} CPU")
+    stated = number(row, "params_b")
+    outline = find_outline(row.get("model") or "", parameters=stated * 1e9 if stated else None)
+    held = storage(row.get("quant") or "not stated")
+    size = number(row, "file_gib")
+    bits = size * 2**30 * 8 / outline.parameters if size else held.bits
+    if size and not 0.6 < bits / held.bits < 1.7:
+        bits = held.bits
+    prompt, generated = number(row, "prompt_tokens"), number(row, "gen_tokens")
+    batch = number(row, "batch") or 1.0
+    base = Case(
+        outline=outline, storage=held, bits=bits, machine=machine, runtime=runtime, count=count, batch=batch,
+        depth=_depth(row, notes, backend, prompt, generated), prompt=prompt or 512.0,
+        host="small" if re.search(r"Raspberry Pi host|RISC-V|Pi CM\d|Radxa", notes + row["device"]) and runtime != "cpu" else "usual",
+        spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
+        flash=not re.search(r"flash-attn off|-fa 0", notes + backend), era=_era(row.get("date") or "", backend, notes),
+    )  # fmt: skip
+    labels = {
+        "device": machine.name, "model": outline.name, "runtime": f"{runtime}", "quantisation": held.name,
+        "device family": base.family, "backend": backend, "source": (row.get("source") or "")[:60],
+    }  # fmt: skip
+    quality = _quality(notes)
+    found = []
+    decode, prefill = number(row, "decode_tok_s"), number(row, "prefill_tok_s")
+    if decode:
+        found.append(Row(row["id"], "decode", base, batch / decode, quality, labels))
+    if prefill and prompt and batch == 1:
+        depth = base.depth if "depth" in notes else 0.0
+        found.append(Row(row["id"], "prefill", replace(base, depth=depth), prompt / prefill, quality, labels))
+    if not found:
+        raise UserError("neither decode_tok_s nor prefill_tok_s (with prompt_tokens) is given")
+    return found
+
+
+def _spilled(weights: float, machine: Machine, count: int, runtime: str) -> float:
+    """The share of the weights beyond 94 % of a discrete GPU's memory."""
+    if runtime == "cpu" or machine.kind != "gpu" or machine.memory is None:
+        return 0.0
+    return max(0.0, 1 - 0.94 * count * machine.memory.value / weights)
+
+
+def _quality(notes: str) -> str:
+    if "SUSPECT" in notes:
+        return "SUSPECT"
+    if re.search(r"END-TO-END|single-stream wall rate", notes):
+        return "END-TO-END"
+    found = re.search(r"quality=([ABC])", notes)
+    return found.group(1) if found else "B"
+
+
+def _depth(row: Mapping[str, str], notes: str, backend: str, prompt: float | None, generated: float | None) -> float:
+    """Mean tokens in the cache while decoding: llama-bench starts from an empty one."""
+    half = (generated or 128.0) / 2
+    stated = re.search(r"context depth (\d+)", notes)
+    if stated:
+        return float(stated.group(1)) + half
+    if re.search(r"context filled|at depth", notes) and "tg128 at depth" not in notes:
+        return (prompt or 0.0) + half
+    bench = "llama.cpp" in backend and not re.search(r"batched|TP\d|Ollama", backend)
+    if bench or "llama-bench" in notes or "tg" in notes:
+        return half
+    return (prompt or 256.0) + half
+
+
+def _era(date: str, backend: str, notes: str) -> str:
+    year = re.search(r"20(2\d)", date)
+    build = re.search(r"build (\d{3,5})\b", notes)
+    if build and int(build.group(1)) < 3000:
+        return "2024" if int(build.group(1)) > 1800 else "2023"
+    if year is None:
+        return "2025"
+    return "2023" if year.group(1) < "24" else "2024" if year.group(1) == "24" else "2025"

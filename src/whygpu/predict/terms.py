@@ -1,0 +1,198 @@
+"""The physical terms of a step's time: what must be read, multiplied, sent and started, at datasheet rates.
+
+Each function gives, for one case, the seconds of every term at the full rate and the constants that scale it.
+Terms of one group overlap (reading weights and multiplying with them), groups add up. Sources: the roofline
+model (Williams et al. 2009); the form bound x factor + per layer + per step is that of several simulators.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from whygpu.predict.cases import Case
+from whygpu.predict.fit import Key
+
+__all__ = ["DECODE", "PREFILL", "Form", "Pieces"]
+
+HOST_BANDWIDTH = 60e9
+"""Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 % used."""
+LAYER = 10e-6
+STEP = 0.5e-3
+SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
+"""Runtimes whose devices work on each layer together; the others take turns, layer by layer."""
+UBATCH = 512.0
+"""Tokens of a prompt that llama.cpp pushes through at once."""
+EVENNESS = 0.9
+"""How many of the experts beyond a token's own several tokens reach, against a perfectly even router (fitted on
+measured kernels with real routing: between 0.85 and 0.95; research note C.7)."""
+
+Pieces = tuple[tuple[float, ...], tuple[tuple[Key, ...], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One kind of time: its terms, which of them overlap, and how far constants may stray."""
+
+    name: str
+    terms: tuple[str, ...]
+    groups: tuple[int, ...]
+    priors: Mapping[str, tuple[float, float]]
+    """(centre, sd) of the logarithm of each level of constants, by the part before the colon."""
+    pieces: Callable[[Case], Pieces]
+    device: float = 0.10
+    model: float = 0.06
+    """sd of a device's and of a model's own factor."""
+    noise: float = 0.08
+    """sd of log t of a known device and model: what is left."""
+    fit_noise: float = 0.1
+    """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
+    power: float = 4.0
+
+
+def quant_key(case: Case) -> str:
+    """The class of storage; K-quants with their digit."""
+    kind, name = case.storage.kind, case.storage.name
+    return kind + (name[1] if len(name) > 1 and name[1].isdigit() else "4") if kind == "k" else kind
+
+
+def market(case: Case) -> str:
+    """Game, professional, mobile or HBM card: what memory clocks and power limits go with."""
+    machine = case.machine
+    if "Mobile" in machine.name or "Max-Q" in machine.name:
+        return "mobile"
+    if "HBM" in machine.details.get("mem_type", ""):
+        return "hbm"
+    return "pro" if machine.vendor == "NVIDIA" and "GeForce" not in machine.name else "game"
+
+
+def peak(case: Case) -> float:
+    """FLOP/s of half precision, or of single where there is none."""
+    flops = case.machine.flops
+    if case.runtime == "cpu" and "fp32" in flops:
+        return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
+    found = flops.get("fp16") or flops.get("fp32") or next(iter(flops.values()), None)
+    return found.value if found else 50 * case.machine.bandwidth.value
+
+
+def together(case: Case) -> int:
+    """Devices that work on one layer at the same time."""
+    return case.count if case.runtime in SPLIT_TENSORS else 1
+
+
+def weights_read(case: Case) -> float:
+    """Bytes of weights that one decode step reads."""
+    o = case.outline
+    return (o.fixed + o.head + o.experts_read(case.batch, EVENNESS)) * case.bits / 8
+
+
+def decode_pieces(case: Case) -> Pieces:
+    """One decode step."""
+    o, n = case.outline, together(case)
+    bandwidth = case.machine.bandwidth.value
+    read = weights_read(case)
+    cache = case.batch * o.cached(case.depth) * case.kv_bytes
+    flop = 2 * case.batch * (o.active + o.decode_attention(case.depth))
+    x = (
+        read * (1 - case.spilled) / bandwidth / n,
+        flop / peak(case) / n,
+        o.layers * LAYER * (1.5 if n > 1 else 1.0),
+        cache / bandwidth / n,
+        STEP,
+        read * case.spilled / HOST_BANDWIDTH,
+    )
+    r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
+    slope = math.log(bandwidth / 400e9)
+    memory: list[Key] = [
+        "mem:", f"memR:{r}", f"memF:{f}", f"memRF:{r}|{f}", f"memQ:{q}", f"memRQ:{r}|{q}", f"memFQ:{f}|{q}",
+        f"memE:{r}|{case.era}", f"memC:{v}|{market(case)}", (f"memB:{v}|{r}", slope), (f"memB:{v}|{r}|{q[0]}", slope),
+        (f"memB:{f}", slope),
+    ]  # fmt: skip
+    if case.count > 1:
+        memory.append(f"memX:{r}|{min(case.count, 8)}")
+    layer: list[Key] = ["lay:", f"layR:{r}", f"layF:{f}", f"layE:{r}|{case.era}", f"layRF:{r}|{f}"]
+    if o.is_mixture:
+        memory.append(f"memX:moe|{r}")
+        layer.append("layX:moe")
+    if case.host != "usual":
+        layer.append(f"layX:{case.host}")
+    keys = (
+        tuple(memory),
+        ("fl:", f"flR:{r}", f"flF:{f}", f"flQ:{v}|{q}"),
+        tuple(layer),
+        ("kv:", f"kvR:{r}", f"kvA:{r}|{case.flash}", f"kvF:{f}"),
+        ("st:", f"stR:{r}"),
+        ("host:",),
+    )
+    return x, keys
+
+
+DECODE = Form(
+    "decode",
+    ("weights", "arithmetic", "launches", "cache", "step", "host"),
+    (0, 0, 1, 2, 3, 4),
+    {
+        "mem": (0.25, 0.3), "memR": (0, 0.3), "memF": (0, 0.15), "memRF": (0, 0.12), "memQ": (0, 0.25), "memRQ": (0, 0.15),
+        "memFQ": (0, 0.1), "memE": (0, 0.15), "memC": (0, 0.15), "memB": (0, 0.15), "memX": (0, 0.2), "lay": (1.3, 0.5),
+        "layR": (0, 0.5), "layF": (0, 0.4), "layE": (0, 0.3), "layRF": (0, 0.25), "layX": (0, 0.4), "kv": (0.5, 0.5),
+        "kvR": (0, 0.4), "kvA": (0, 0.3), "kvF": (0, 0.3), "fl": (0.7, 1.0), "flR": (0, 0.5), "flF": (0, 0.5), "flQ": (0, 0.5),
+        "st": (0, 1.0), "stR": (0, 0.5), "host": (0.3, 0.5),
+    },
+    decode_pieces,
+)  # fmt: skip
+
+
+def prefill_pieces(case: Case) -> Pieces:
+    """A prompt at once, in pieces of ``UBATCH`` tokens."""
+    o, n = case.outline, together(case)
+    passes = math.ceil(case.prompt / UBATCH)
+    tokens = case.prompt / passes
+    read = passes * (o.fixed + o.head + o.experts_read(tokens, EVENNESS)) * case.bits / 8
+    rate = peak(case) * n
+    if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
+        pieces = min(passes, 4)
+        rate *= case.count * pieces / (pieces + case.count - 1)
+    attention = 2 * o.prefill_attention(case.prompt, case.depth)
+    x = (
+        read * (1 - case.spilled) / case.machine.bandwidth.value / n,
+        2 * case.prompt * (o.active - o.head) / rate,
+        attention / rate,
+        passes * o.layers * LAYER,
+        read * case.spilled / HOST_BANDWIDTH,
+    )
+    r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
+    width = math.log(o.d_model / 4096)
+    chip = math.log(peak(case) / 100e12)
+    product: list[Key] = [
+        "pf:", f"pfR:{r}", f"pfF:{f}", f"pfRF:{r}|{f}", f"pfQ:{q}", f"pfRQ:{r}|{q}", f"pfFQ:{f}|{q}", f"pfE:{r}|{case.era}",
+        f"pfC:{v}|{market(case)}", ("pfW:", width), (f"pfW:{r}", width), ("pfB:", chip), (f"pfB:{v}|{r}", chip), (f"pfB:{f}", chip),
+        ("pfT:", math.log(tokens / UBATCH)), (f"pfT:{r}", math.log(tokens / UBATCH)), f"pfA:{r}|{case.flash}",
+    ]  # fmt: skip
+    if o.is_mixture:
+        product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
+    if case.count > 1:
+        product.append(f"pfX:{r}|{min(case.count, 8)}")
+    keys = (
+        ("mem:", f"memR:{r}", f"memF:{f}"),
+        tuple(product),
+        ("at:", f"atR:{r}", f"atF:{f}", f"atA:{r}|{case.flash}"),
+        ("lay:", f"layR:{r}", f"layF:{f}"),
+        ("host:",),
+    )
+    return x, keys
+
+
+PREFILL = Form(
+    "prefill",
+    ("weights", "arithmetic", "attention", "launches", "host"),
+    (0, 0, 1, 2, 3),
+    {
+        "mem": (0.3, 0.3), "memR": (0, 0.2), "memF": (0, 0.2), "pf": (0.8, 0.5), "pfR": (0, 0.5), "pfF": (0, 0.4), "pfRF": (0, 0.25),
+        "pfQ": (0, 0.25), "pfRQ": (0, 0.25), "pfFQ": (0, 0.2), "pfE": (0, 0.25), "pfC": (0, 0.25), "pfW": (0, 0.2), "pfB": (0, 0.2),
+        "pfT": (0, 0.2), "pfX": (0, 0.4), "pfA": (0, 0.2), "at": (1.2, 0.6), "atR": (0, 0.5), "atF": (0, 0.4), "atA": (0, 0.4),
+        "lay": (1.5, 0.7), "layR": (0, 0.5), "layF": (0, 0.4), "host": (0.5, 0.7),
+    },
+    prefill_pieces,
+    device=0.18,
+    model=0.08,
+    noise=0.10,
+)  # fmt: skip
