@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from whygpu.draw.light import Background, Light
 from whygpu.draw.material import Color
 from whygpu.draw.mesh import Mesh
 from whygpu.engine import UserError
+
+if TYPE_CHECKING:
+    from whygpu.draw.rig import Rig
 
 __all__ = ["Camera", "Node", "Scene", "View"]
 
@@ -98,6 +101,8 @@ class Scene:
     name: str = "scene"
     cameras: tuple[Camera, ...] = ()
     """Those that the file brings along, to choose from."""
+    rig: Rig | None = None
+    """What moves it: ``scene.rig.at(scene, seconds)`` is the scene at a time; None: nothing moves."""
 
     @property
     def triangles(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,30 +9,28 @@ from whygpu.draw.mesh import Mesh
 from whygpu.draw.scene import Node, Scene, View
 from whygpu.engine import UserError
 
-__all__ = ["BUILT_IN", "load"]
+__all__ = ["BUILT_IN", "built_in"]
 
-BUILT_IN = ("cube", "sphere", "torus-knot", "character", "frame")
-"""Names that ``load`` knows; a sphere may carry its level, as in ``sphere:5``."""
+BUILT_IN = ("cube", "sphere", "torus-knot", "teapot", "character", "frame")
+"""Names that ``load`` knows; a sphere and a teapot may carry their level, as in ``sphere:5``."""
 
 
-def load(name: str) -> Scene:
-    """Make a built-in scene: ``cube``, ``sphere[:level]``, ``torus-knot``, ``character`` or ``frame``.
+def built_in(name: str) -> Scene:
+    """Make one of ``BUILT_IN``, perhaps with a level.
 
     Raises
     ------
     UserError
-        For an unknown name, or a sphere's level that is not a whole number in range.
+        For an unknown name, or a level that is not a whole number in range.
     """
     kind, _, argument = name.partition(":")
     if kind == "sphere":
         return _sphere(name, argument)
+    if kind == "teapot":
+        return _teapot(name, argument)
     maker = _MAKERS.get(kind)
     if maker is None or argument:
-        near = difflib.get_close_matches(kind, BUILT_IN, 1, 0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise UserError(
-            f"scene {name!r} is unknown; {hint}built in: {', '.join(BUILT_IN)} (also sphere:LEVEL)"
-        )
+        raise UserError(f"scene {name!r} is unknown; built in: {', '.join(BUILT_IN)}")
     return maker()
 
 
@@ -52,9 +49,21 @@ def _sphere(name: str, argument: str) -> Scene:
 
     if not argument:
         return _one(sphere())
-    if not (argument.isascii() and argument.isdigit() and int(argument[:3]) <= MAX_LEVEL):
-        raise UserError(f"scene {name!r}: a sphere's level is a whole number from 0 to {MAX_LEVEL}")
-    return _one(sphere(int(argument)))
+    return _one(sphere(_level(name, argument, 0, MAX_LEVEL)))
+
+
+def _teapot(name: str, argument: str) -> Scene:
+    from whygpu.draw.shapes.teapot import MAX_LEVEL, teapot
+
+    mesh = teapot(_level(name, argument, 0, MAX_LEVEL)) if argument else teapot()
+    return replace(_one(mesh), view=View(20.0, 22.0))
+
+
+def _level(name: str, argument: str, low: int, high: int) -> int:
+    if not (argument.isascii() and argument.isdigit() and low <= int(argument[:4]) <= high):
+        kind = name.partition(":")[0]
+        raise UserError(f"scene {name!r}: a {kind}'s level is a whole number from {low} to {high}")
+    return int(argument)
 
 
 def _torus_knot() -> Scene:
