@@ -1,20 +1,31 @@
-"""``whygpu draw``: one scene, one picture."""
+"""``whygpu draw``: scenes become pictures and films."""
+
+from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import rich_click as click
 
+from whygpu.cli.drawing_options import GROUPS, drawing_options
 from whygpu.cli.options import device_option, json_option, language_option, size_option, threads_option
 
 __all__ = ["draw"]
 
+click.rich_click.OPTION_GROUPS = {**click.rich_click.OPTION_GROUPS, "whygpu draw": GROUPS}
+
 
 @click.command()
-@click.argument("scene")
-@click.option("-o", "--output", required=True, help="A .png file, or - for PNG on stdout.")
+@click.argument("scenes", nargs=-1, metavar="[SCENE]...")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|FOLDER|-",
+    help=".png, .gif, .webp, .apng, .avif, .mp4, .npy (pixels), .npz (also depth, triangle, normal); "
+    "a folder for several scenes; - for PNG on stdout.",
+)
 @size_option
+@drawing_options
 @click.option(
     "--path",
     type=click.Choice(["auto", "fast", "portable"]),
@@ -24,62 +35,96 @@ __all__ = ["draw"]
 )
 @device_option
 @threads_option
-@click.option("--ledger", "with_ledger", is_flag=True, help="Show what was multiplied.")
+@click.option("--ledger", "with_ledger", is_flag=True, help="Show what was multiplied, and what was not.")
 @json_option
 @language_option
 def draw(
-    scene: str,
-    output: str,
-    size: tuple[int, int],
-    path: str,
+    scenes: tuple[str, ...],
+    output: str | None,
     device: str,
     threads: int | None,
     with_ledger: bool,
     as_json: bool,
     language: str | None,
+    **how: Any,
 ) -> None:
-    """Draw a built-in SCENE: cube, sphere[:level], torus-knot, character or frame.
+    """Draw each SCENE: a file, or a built-in name (without one: a list of what there is).
 
-    Example: [bold]whygpu draw torus-knot -o knot.png --size 800x600 --ledger[/bold]
+    Examples: [bold]whygpu draw cube -o cube.png --ledger[/bold]
+
+    [bold]whygpu draw duck.glb -o duck.webp --turntable --background transparent[/bold]
+
+    [bold]whygpu draw fox.glb -o fox.mp4 --animation Walk --size 640x480[/bold]
+
+    [bold]whygpu draw a.glb b.stl teapot -o pictures/ --view 45,30 --up z[/bold]
     """
-    from whygpu import draw as drawing
-    from whygpu import engine
     from whygpu.cli.screen import Screen
-    from whygpu.engine.errors import UserError
 
-    to_stdout = output == "-"
-    target = Path(output)
-    if not to_stdout and target.suffix.lower() != ".png":
-        raise UserError(f"{output}: pictures are written as .png; rename the output")
-    screen = Screen(language, as_json, results_on_stderr=to_stdout)
-    backend = engine.backend(device, threads=threads)
-    with engine.using(backend), engine.ledger() as ledger, screen.working("step.draw"):
-        frame = drawing.render(drawing.load(scene), size=size, path=path, progress=screen.progress)
-    if to_stdout:
-        frame.write_png(sys.stdout.buffer)
-    else:
-        frame.save(target)
-    if as_json:
-        screen.json(_summary(scene, output, size, frame, ledger if with_ledger else None))
+    if not scenes:
+        _list(Screen(language, as_json), output)
         return
-    from whygpu.cli.tables import drawing_line, ledger_rows_table
+    if output is None:
+        raise click.UsageError(f"Missing option '--output' / '-o'; -o {_suggested(scenes)} say")
+    screen = Screen(language, as_json, results_on_stderr=output == "-")
+    _draw(scenes, output, screen, device, threads, with_ledger, how)
 
-    screen.show(drawing_line(screen.texts, scene, frame.statistics, None if to_stdout else output))
-    if with_ledger:
-        screen.show(ledger_rows_table(screen.texts, ledger.rows()))
+
+def _draw(
+    scenes: tuple[str, ...],
+    output: str,
+    screen: Any,
+    device: str,
+    threads: int | None,
+    with_ledger: bool,
+    how: dict[str, Any],
+) -> None:
+    from whygpu import engine
+    from whygpu.cli.drawing_job import draw_one
+    from whygpu.cli.drawing_targets import STDOUT, targets
+
+    moves = how["turntable"] or (how["animation"] is not None and how["time"] is None)
+    paths = targets(scenes, output, how.pop("kind"), moves)
+    if output == STDOUT and sys.stdout.isatty():
+        raise click.UsageError("-o -: a terminal shows no PNG; send it on: ... -o - > picture.png")
+    backend = engine.backend(device, threads=threads)
+    pictures = []
+    ledger = engine.Ledger() if with_ledger else None
+    with engine.using(backend):
+        for scene, path in zip(scenes, paths, strict=True):
+            picture = draw_one(scene, path, screen, how, ledger)
+            pictures.append(picture)
+            if not screen.as_json:
+                from whygpu.cli.tables.drawing import picture_line
+
+                screen.show(picture_line(screen.texts, picture))
+    from whygpu.cli.drawing_document import document
+
+    result = document(pictures, backend, ledger)
+    if screen.as_json:
+        screen.json(result.model_dump(mode="json"))
+    elif result.ledger:
+        from whygpu.cli.tables.drawing import ledger_tables
+
+        screen.show(*ledger_tables(screen.texts, result.ledger))
 
 
-def _summary(scene: str, output: str, size: tuple[int, int], frame: Any, ledger: Any) -> dict[str, Any]:
-    statistics = frame.statistics
-    summary: dict[str, Any] = {
-        "scene": scene,
-        "output": output,
-        "size": list(size),
-        "triangles": statistics.triangles,
-        "vertices": statistics.vertices,
-        "pixels_lit": statistics.pixels_lit,
-        "seconds": dict(statistics.seconds),
-    }
-    if ledger is not None:
-        summary["ledger"] = [row.as_dict() for row in ledger.rows()]
-    return summary
+def _list(screen: Any, output: str | None) -> None:
+    """What there is to draw and to write."""
+    from whygpu.cli.tables.drawing import formats_table, scenes_table
+    from whygpu.draw import BUILT_IN
+    from whygpu.draw.output import FORMATS
+
+    if output is not None:
+        raise click.UsageError(f"Missing argument 'SCENE'; a file, or one of {', '.join(BUILT_IN)}")
+    if screen.as_json:
+        formats = {suffix: kind.installed for suffix, kind in FORMATS.items()}
+        screen.json({"scenes": list(BUILT_IN), "formats": formats})
+        return
+    screen.show(scenes_table(screen.texts, BUILT_IN), formats_table(screen.texts, list(FORMATS.values())))
+    screen.show(screen.texts("drawing.list.hint"))
+
+
+def _suggested(scenes: tuple[str, ...]) -> str:
+    from whygpu.cli.drawing_targets import file_names
+
+    return "pictures/" if len(scenes) > 1 else file_names(scenes, ".png")[0]

@@ -6,15 +6,25 @@ All matrices act on column vectors. Clip space is OpenGL's and glTF's: x, y and 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from whygpu.draw.scene import Camera, Scene, View
 from whygpu.engine import UserError
 
-__all__ = ["cross", "framing", "orbit", "projection_matrix", "rays", "view_matrix"]
+__all__ = [
+    "cross",
+    "framing",
+    "framing_poses",
+    "orbit",
+    "projection_matrix",
+    "rays",
+    "turntable",
+    "view_matrix",
+]
 
 Matrix = NDArray[np.float64]
 
@@ -55,15 +65,71 @@ def rays(camera: Camera, width: int, height: int) -> Matrix:
 
 def framing(scene: Scene, aspect: float, view: View | None = None) -> Camera:
     """A camera that sees the whole scene, tightly, from the side that ``view`` (or the scene) says."""
-    seen = view or scene.view
-    around, over, fov = math.radians(seen.azimuth), math.radians(seen.elevation), seen.fov
+    return _fitted(_corners(scene), aspect, view or scene.view)
+
+
+def framing_poses(poses: Sequence[Scene], aspect: float, view: View | None = None) -> Camera:
+    """One camera that sees the whole of a scene in all its poses."""
+    corners = np.concatenate([_corners(scene) for scene in poses])
+    return _fitted(corners, aspect, view or poses[0].view)
+
+
+def turntable(
+    poses: Sequence[Scene], aspect: float, count: int, view: View | None = None
+) -> tuple[Camera, ...]:
+    """``count`` cameras in equal steps round a scene (in all its poses), each of which sees all of it.
+
+    The first looks from ``view``; they go counter-clockwise seen from above, so that the scene seems to turn
+    clockwise. One step after the last stands the first: the film loops without a seam.
+    """
+    seen = view or poses[0].view
+    corners = np.concatenate([_corners(scene) for scene in poses])
+    middle = (corners.min(0) + corners.max(0)) / 2
+    first = _fitted(_swept(corners, middle), aspect, seen)
+    return tuple(orbit(first, 360 * step / count, middle) for step in range(count))
+
+
+def orbit(camera: Camera, degrees: float, about: ArrayLike | None = None) -> Camera:
+    """The camera carried round a vertical axis, counter-clockwise seen from above.
+
+    The axis goes through the point ``about``; None: through the camera's target.
+    """
+    turn = math.radians(degrees)
+    cosine, sine = math.cos(turn), math.sin(turn)
+    matrix = np.array([[cosine, 0, sine], [0, 1, 0], [-sine, 0, cosine]])
+    axis = np.asarray(camera.target if about is None else about, np.float64)
+    eye, target = (matrix @ (np.asarray(point) - axis) + axis for point in (camera.eye, camera.target))
+    return replace(
+        camera,
+        eye=tuple(eye.tolist()),
+        target=tuple(target.tolist()),
+        up=tuple((matrix @ np.asarray(camera.up)).tolist()),
+    )
+
+
+def _fitted(corners: Matrix, aspect: float, view: View) -> Camera:
+    """The camera that sees these points, (n, 3), from that side."""
+    around, over, fov = math.radians(view.azimuth), math.radians(view.elevation), view.fov
     back = np.array([math.cos(over) * math.sin(around), math.sin(over), math.cos(over) * math.cos(around)])
-    up = (0.0, 1.0, 0.0) if abs(seen.elevation) < 89.9 else (-math.sin(around), 0.0, -math.cos(around))
-    corners = _corners(scene)  # (corners, 3)
+    up = (0.0, 1.0, 0.0) if abs(view.elevation) < 89.9 else (-math.sin(around), 0.0, -math.cos(around))
     center = (corners.min(0) + corners.max(0)) / 2
     radius = float(np.linalg.norm(corners - center, axis=1).max()) or 1.0
     turn = view_matrix(Camera(tuple(center + back), tuple(center), up))[:3, :3]
-    tall = math.tan(math.radians(fov) / 2)
+    depths = (corners - center) @ turn[2]  # towards the eye
+    if view.distance is None:
+        center, distance = _tight(corners, center, turn, math.tan(math.radians(fov) / 2), aspect, radius)
+    else:
+        distance = view.distance
+    near = max(float(distance - depths.max()) * 0.9, radius * 1e-3)
+    far = max((distance - float(depths.min())) * 1.1 + radius * 1e-3, near * 2)
+    eye = center + back * distance
+    return Camera(tuple(eye.tolist()), tuple(center.tolist()), up, fov, near, far)
+
+
+def _tight(
+    corners: Matrix, center: Matrix, turn: Matrix, tall: float, aspect: float, radius: float
+) -> tuple[Matrix, float]:
+    """The target and the distance from which the points fill the picture."""
     fill = 0.9  # of the picture's width or height
     distance = radius
     for _ in range(
@@ -74,19 +140,20 @@ def framing(scene: Scene, aspect: float, view: View | None = None) -> Camera:
         distance = max(distance, float(z.max()) + radius * 1e-3)
         middle = [(part.min() + part.max()) / 2 for part in (x / (distance - z), y / (distance - z))]
         center = center + (turn[0] * middle[0] + turn[1] * middle[1]) * distance * 0.7
-    near = max(float(distance - z.max()) * 0.9, radius * 1e-3)
-    far = (distance - float(z.min())) * 1.1 + radius * 1e-3
-    eye = center + back * distance
-    return Camera(tuple(eye.tolist()), tuple(center.tolist()), up, fov, near, far)
+    return center, distance
 
 
-def orbit(camera: Camera, degrees: float) -> Camera:
-    """The camera carried round its target about the vertical, counter-clockwise seen from above."""
-    turn = math.radians(degrees)
-    x, y, z = np.subtract(camera.eye, camera.target)
-    moved = x * math.cos(turn) + z * math.sin(turn), y, z * math.cos(turn) - x * math.sin(turn)
-    eye = np.add(camera.target, moved)
-    return replace(camera, eye=tuple(eye.tolist()))
+def _swept(corners: Matrix, middle: Matrix) -> Matrix:
+    """Points that enclose what the corners pass through when they turn about the vertical, (n, 3)."""
+    offset = corners - middle
+    profile = np.stack([np.hypot(offset[:, 0], offset[:, 2]), offset[:, 1]], 1)  # (n, 2): radius, height
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 65)
+    furthest = np.unique((np.stack([np.cos(angles), np.sin(angles)]).T @ profile.T).argmax(1))
+    radii, heights = profile[furthest].T
+    turns = np.linspace(0, 2 * np.pi, 64, endpoint=False)[:, None]
+    rings = [radii * np.sin(turns), np.broadcast_to(heights, (64, len(heights))), radii * np.cos(turns)]
+    swept: Matrix = middle + np.stack(rings, -1).reshape(-1, 3)
+    return swept
 
 
 def _axes(camera: Camera) -> tuple[Matrix, Matrix, Matrix]:

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.engine.files import write_whole
-
 __all__ = ["Frame", "Statistics"]
 
 
@@ -46,23 +44,23 @@ class Frame:
     statistics: Statistics
 
     def save(self, path: str | Path) -> None:
-        """Write a PNG, whole or not at all.
+        """Write a picture or arrays, by the suffix (``output.save``); whole or not at all.
 
         Raises
         ------
         UserError
             Where it cannot be written.
         """
-        with write_whole(Path(path)) as temporary, temporary.open("wb") as stream:
-            self.write_png(stream)
+        from whygpu.draw.output import Film, save
+
+        height, width = self.ids.shape
+        save(path, [self], Film(width, height, transparent=bool((self.rgba[..., 3] < 255).any())))
 
     def write_png(self, stream: Any) -> None:
         """Write a PNG to a binary stream."""
-        from PIL import Image
+        from whygpu.draw.output.png import encode
 
-        opaque = bool((self.rgba[..., 3] == 255).all())
-        pixels = np.ascontiguousarray(self.rgba[..., :3]) if opaque else self.rgba
-        Image.fromarray(pixels).save(stream, format="PNG")
+        encode(stream, self.rgba)
 
     def _repr_png_(self) -> bytes:
         """Show the picture in a notebook."""

@@ -5,17 +5,15 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from whygpu.cli.tables.drawing import drawing_line, drawing_tables
+from whygpu.cli.tables.drawing import drawing_tables
 from whygpu.cli.tables.elsewhere import elsewhere_tables
-from whygpu.cli.tables.engine import engine_tables, ledger_rows_table
+from whygpu.cli.tables.engine import engine_tables
 from whygpu.cli.tables.experiments import experiment_1_tables, experiment_2_tables, experiment_3_tables
 from whygpu.cli.tables.machine import machine_tables
 from whygpu.cli.tables.thinking import thinking_tables
 from whygpu.story.text import Texts
 
 __all__ = [
-    "drawing_line",
-    "ledger_rows_table",
     "machine_tables",
     "step_tables",
 ]

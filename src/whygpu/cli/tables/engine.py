@@ -4,12 +4,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from whygpu.cli.tables.build import new_table
-from whygpu.engine import Row
 from whygpu.story.numbers import count, duration, percent, si, significant
 from whygpu.story.results import LedgerResult
 from whygpu.story.text import Texts
 
-__all__ = ["engine_tables", "ledger_rows_table"]
+__all__ = ["engine_tables"]
 
 _SUMS = ("products", "flop", "bytes", "intensity", "seconds", "share")
 
@@ -51,22 +50,3 @@ def engine_tables(texts: Texts, accounts: LedgerResult) -> list[RenderableType]:
     ]
     warning = [Text(texts("think.warning"), style="bold yellow")] if accounts.invented else []
     return [totals, largest, *verdicts, *warning]
-
-
-def ledger_rows_table(texts: Texts, rows: list[Row]) -> RenderableType:
-    """Every product and every other step of one run (``--ledger``)."""
-    keys = ("products", "flop", "bytes", "intensity", "seconds", "share")
-    headings = (texts("ledger.stage"), texts("ledger.name"), *(texts(f"engine.{key}") for key in keys))
-    table = new_table(texts("ledger.title"), *headings, text_columns=2)
-    for row in sorted(rows, key=lambda row: (row.stage, not row.is_product, -row.seconds)):
-        table.add_row(
-            row.stage,
-            row.name,
-            count(row.products) if row.is_product else "",
-            si(row.flop, ""),
-            si(row.bytes, "B"),
-            significant(row.intensity),
-            duration(row.seconds),
-            percent(row.share),
-        )
-    return table
