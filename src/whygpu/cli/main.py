@@ -19,6 +19,7 @@ from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
 from whygpu.cli.lab import lab
 from whygpu.cli.models import models
+from whygpu.cli.predict import predict
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
 from whygpu.cli.serve import serve
@@ -31,7 +32,7 @@ click.rich_click.MAX_WIDTH = 100
 click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
-        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "exhibit"]},
+        {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "predict", "exhibit"]},
         {"name": "In a browser, and for programs", "commands": ["lab", "serve"]},
         {"name": "What is known", "commands": ["models", "hardware", "claims"]},
     ]
@@ -62,7 +63,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, exhibit, models, hardware, claims, lab, serve):
+for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, lab, serve):
     whygpu.add_command(command)
 
 

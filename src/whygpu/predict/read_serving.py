@@ -13,9 +13,9 @@ from whygpu.predict.fit import Key
 from whygpu.predict.names import hardware
 from whygpu.predict.quants import Storage
 from whygpu.predict.read_speed import Row, number
-from whygpu.predict.terms import EVENNESS, LAYER, STEP, Form, Pieces
+from whygpu.predict.terms import EVENNESS, LAYER, STEP, Form, Keys, Work
 
-__all__ = ["SERVING", "Serving", "serving_rows"]
+__all__ = ["SERVING_DENSE", "SERVING_MOE", "Serving", "serving_rows"]
 
 BITS = {"fp4": 4.5, "nvfp4": 4.5, "int4": 4.5, "int4_wo": 4.5, "fp8": 8.0, "fp8_block": 8.06, "bf16": 16.0, "": 16.0, "int8": 8.0}
 RATE = {"bf16": 1.0, "": 1.0, "int4_wo": 1.0, "int4": 1.0, "fp8": 2.0, "fp8_block": 2.0, "nvfp4": 2.0, "fp4": 2.0, "int8": 2.0}
@@ -97,7 +97,7 @@ def serving_rows(row: Mapping[str, str]) -> list[Row]:
     return [Row(row["id"], target, case, seconds / 1e3, "A", labels)]
 
 
-def serving_pieces(case: Case) -> Pieces:
+def serving_work(case: Case) -> Work:
     """One step that decodes ``batch`` sequences and pushes their successors' prompts through beside."""
     assert isinstance(case, Serving)
     o, n, b = case.outline, case.count, case.running
@@ -117,7 +117,7 @@ def serving_pieces(case: Case) -> Pieces:
     link = case.machine.link.value if case.machine.link else 32e9
     steps = 2 * o.layers if n > 1 else 0
     move = steps * 2 * (n - 1) / n * (tokens / case.copies) * o.d_model * 2 / link
-    x = (
+    return (
         (fixed + experts) / bandwidth,
         dense_flop / (half * rate_of(case.dense_mode, case.machine)) + expert_flop / (half * rate_of(case.expert_mode, case.machine)),
         cache / bandwidth,
@@ -129,10 +129,12 @@ def serving_pieces(case: Case) -> Pieces:
         b / case.copies * 1e-5,
         b / case.output * 1e-3,
     )
-    return x, _keys(case, tokens, n)
 
 
-def _keys(case: Serving, tokens: float, n: int) -> tuple[tuple[Key, ...], ...]:
+def serving_keys(case: Case) -> Keys:
+    """Constants of a step."""
+    assert isinstance(case, Serving)
+    n, tokens = case.count, case.running * (1 + case.input / case.output)
     r, f = case.runtime, case.family
     kind = "moe" if case.outline.is_mixture else "dense"
     d, e = _mode(case.dense_mode), _mode(case.expert_mode)
@@ -194,21 +196,23 @@ def rate_of(mode: str, machine: Machine) -> float:
     return RATE.get(mode, 1.0)
 
 
-SERVING = Form(
-    "serving",
-    ("weights", "arithmetic", "cache", "attention", "launches", "messages", "link", "step", "sequences", "prompts"),
-    (0, 0, 1, 2, 3, 4, 5, 6, 7, 8),
-    {
+PRIORS: dict[str, tuple[float, float]] = {
         "w": (0.29, 0.1), "wR": (0, 0.08), "wQ": (0, 0.1), "wF": (0, 0.05), "wX": (0, 0.15), "wM": (0, 0.05), "wN": (0, 0.1),
         "c_bf16": (0.36, 0.15), "c_fp8": (0.69, 0.15), "c_block": (0.8, 0.15), "c_nv4": (1.2, 0.2), "c_int4": (0.8, 0.2),
         "cR": (0, 0.1), "cF": (0, 0.08), "cX": (0, 0.2), "cM": (0, 0.07), "kv": (0.43, 0.15), "kvR": (0, 0.1), "kvX": (0, 0.2),
         "kvF": (0, 0.08), "at": (0.69, 0.2), "atR": (0, 0.1), "atX": (0, 0.2), "lay": (0.69, 0.2), "layR": (0, 0.4), "layV": (0, 0.35), "seqV": (0, 0.35), "stV": (0, 0.3), "wV": (0, 0.1),
         "layX": (0, 0.3), "al": (0.0, 0.2), "alR": (0, 0.15), "be": (0.45, 0.2), "beR": (0, 0.15), "st": (0.69, 0.4),
         "stR": (0, 0.3), "seq": (-0.5, 0.7), "seqR": (0, 0.3), "new": (0.0, 0.7), "newR": (0, 0.3),
-    },
-    serving_pieces,
-    device=0.06,
-    model=0.10,
-    noise=0.12,
-    power=3.0,
+    }  # fmt: skip
+"""Centres: set once from tables of single operations (research notes C.5, C.8), from none of these rows."""
+TERMS = ("weights", "arithmetic", "cache", "attention", "launches", "messages", "link", "step", "sequences", "prompts")
+GROUPS = (0, 0, 1, 2, 3, 4, 5, 6, 7, 8)
+SERVING_DENSE = Form(
+    "serving_dense", TERMS, GROUPS, {key: (centre, sd / 2) for key, (centre, sd) in PRIORS.items()}, serving_work, serving_keys,
+    device=0.03, model=0.03, noise=0.15, fit_noise=0.3, power=3.0,
 )  # fmt: skip
+SERVING_MOE = Form(
+    "serving_moe", TERMS, GROUPS, PRIORS, serving_work, serving_keys,
+    device=0.05, model=0.05, noise=0.30, fit_noise=0.3, power=3.0,
+)  # fmt: skip
+"""Few rows speak for each constant, so the fit may move the centres only a little."""

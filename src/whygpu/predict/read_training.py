@@ -13,7 +13,7 @@ from whygpu.predict.fit import Key
 from whygpu.predict.names import hardware
 from whygpu.predict.quants import Storage
 from whygpu.predict.read_speed import Row, number
-from whygpu.predict.terms import Form, Pieces
+from whygpu.predict.terms import Form, Keys, Work
 
 __all__ = ["TRAINING", "Training", "training_rows"]
 
@@ -139,12 +139,17 @@ def _framework(source: str) -> str:
     return "other"
 
 
-def training_pieces(case: Case) -> Pieces:
+def training_work(case: Case) -> Work:
     """A token's useful FLOP at the peak of half precision."""
     assert isinstance(case, Training)
     half = case.machine.flops.get("fp16") or case.machine.flops["fp32"]
+    return (case.flop_a_token * (4 / 3 if case.checkpointing else 1.0) / half.value,)
+
+
+def training_keys(case: Case) -> Keys:
+    """Constants of a training run."""
+    assert isinstance(case, Training)
     f, p, w = case.family, case.precision, case.framework
-    again = 4 / 3 if case.checkpointing else 1.0
     size = math.log(max(case.outline.active, 1e6) / 7e9)
     spread = math.log(max(case.count, 1) / 64)
     length = math.log2(max(case.prompt, 1) / 2048)
@@ -158,7 +163,7 @@ def training_pieces(case: Case) -> Pieces:
         keys += ["tX:moe", f"tX:moe|{f}", f"tX:moe|{p}"]
     if case.whole_run:
         keys.append("tX:run")
-    return (case.flop_a_token * again / half.value,), (tuple(keys),)
+    return (tuple(keys),)
 
 
 TRAINING = Form(
@@ -169,7 +174,8 @@ TRAINING = Form(
         "t": (0.8, 0.4), "tF": (0, 0.2), "tP": (0, 0.4), "tFP": (0, 0.2), "tW": (0, 0.2), "tWF": (0, 0.12), "tN": (0, 0.08),
         "tG": (0, 0.05), "tL": (0, 0.1), "tC": (0, 0.2), "tX": (0, 0.4),
     },
-    training_pieces,
+    training_work,
+    training_keys,
     device=0.12,
     model=0.12,
     noise=0.10,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from whygpu.predict.cases import Case
 from whygpu.predict.fit import Key
 
-__all__ = ["DECODE", "PREFILL", "Form", "Pieces"]
+__all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 
 HOST_BANDWIDTH = 60e9
 """Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 % used."""
@@ -26,7 +26,8 @@ EVENNESS = 0.9
 """How many of the experts beyond a token's own several tokens reach, against a perfectly even router (fitted on
 measured kernels with real routing: between 0.85 and 0.95; research note C.7)."""
 
-Pieces = tuple[tuple[float, ...], tuple[tuple[Key, ...], ...]]
+Work = tuple[float, ...]
+Keys = tuple[tuple[Key, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,10 @@ class Form:
     groups: tuple[int, ...]
     priors: Mapping[str, tuple[float, float]]
     """(centre, sd) of the logarithm of each level of constants, by the part before the colon."""
-    pieces: Callable[[Case], Pieces]
+    work: Callable[[Case], Work]
+    """Seconds of each term at the full rate."""
+    keys: Callable[[Case], Keys]
+    """Constants of each term."""
     device: float = 0.10
     model: float = 0.06
     """sd of a device's and of a model's own factor."""
@@ -85,14 +89,14 @@ def weights_read(case: Case) -> float:
     return (o.fixed + o.head + o.experts_read(case.batch, EVENNESS)) * case.bits / 8
 
 
-def decode_pieces(case: Case) -> Pieces:
+def decode_work(case: Case) -> Work:
     """One decode step."""
     o, n = case.outline, together(case)
     bandwidth = case.machine.bandwidth.value
     read = weights_read(case)
     cache = case.batch * o.cached(case.depth) * case.kv_bytes
     flop = 2 * case.batch * (o.active + o.decode_attention(case.depth))
-    x = (
+    return (
         read * (1 - case.spilled) / bandwidth / n,
         flop / peak(case) / n,
         o.layers * LAYER * (1.5 if n > 1 else 1.0),
@@ -100,8 +104,12 @@ def decode_pieces(case: Case) -> Pieces:
         STEP,
         read * case.spilled / HOST_BANDWIDTH,
     )
+
+
+def decode_keys(case: Case) -> Keys:
+    """Constants of a decode step."""
     r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
-    slope = math.log(bandwidth / 400e9)
+    slope = math.log(case.machine.bandwidth.value / 400e9)
     memory: list[Key] = [
         "mem:", f"memR:{r}", f"memF:{f}", f"memRF:{r}|{f}", f"memQ:{q}", f"memRQ:{r}|{q}", f"memFQ:{f}|{q}",
         f"memE:{r}|{case.era}", f"memC:{v}|{market(case)}", (f"memB:{v}|{r}", slope), (f"memB:{v}|{r}|{q[0]}", slope),
@@ -110,12 +118,12 @@ def decode_pieces(case: Case) -> Pieces:
     if case.count > 1:
         memory.append(f"memX:{r}|{min(case.count, 8)}")
     layer: list[Key] = ["lay:", f"layR:{r}", f"layF:{f}", f"layE:{r}|{case.era}", f"layRF:{r}|{f}"]
-    if o.is_mixture:
+    if case.outline.is_mixture:
         memory.append(f"memX:moe|{r}")
         layer.append("layX:moe")
     if case.host != "usual":
         layer.append(f"layX:{case.host}")
-    keys = (
+    return (
         tuple(memory),
         ("fl:", f"flR:{r}", f"flF:{f}", f"flQ:{v}|{q}"),
         tuple(layer),
@@ -123,7 +131,6 @@ def decode_pieces(case: Case) -> Pieces:
         ("st:", f"stR:{r}"),
         ("host:",),
     )
-    return x, keys
 
 
 DECODE = Form(
@@ -137,11 +144,12 @@ DECODE = Form(
         "kvR": (0, 0.4), "kvA": (0, 0.3), "kvF": (0, 0.3), "fl": (0.7, 1.0), "flR": (0, 0.5), "flF": (0, 0.5), "flQ": (0, 0.5),
         "st": (0, 1.0), "stR": (0, 0.5), "host": (0.3, 0.5),
     },
-    decode_pieces,
+    decode_work,
+    decode_keys,
 )  # fmt: skip
 
 
-def prefill_pieces(case: Case) -> Pieces:
+def prefill_work(case: Case) -> Work:
     """A prompt at once, in pieces of ``UBATCH`` tokens."""
     o, n = case.outline, together(case)
     passes = math.ceil(case.prompt / UBATCH)
@@ -152,13 +160,19 @@ def prefill_pieces(case: Case) -> Pieces:
         pieces = min(passes, 4)
         rate *= case.count * pieces / (pieces + case.count - 1)
     attention = 2 * o.prefill_attention(case.prompt, case.depth)
-    x = (
+    return (
         read * (1 - case.spilled) / case.machine.bandwidth.value / n,
         2 * case.prompt * (o.active - o.head) / rate,
         attention / rate,
         passes * o.layers * LAYER,
         read * case.spilled / HOST_BANDWIDTH,
     )
+
+
+def prefill_keys(case: Case) -> Keys:
+    """Constants of a prompt."""
+    o = case.outline
+    tokens = case.prompt / math.ceil(case.prompt / UBATCH)
     r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
     width = math.log(o.d_model / 4096)
     chip = math.log(peak(case) / 100e12)
@@ -171,14 +185,13 @@ def prefill_pieces(case: Case) -> Pieces:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
     if case.count > 1:
         product.append(f"pfX:{r}|{min(case.count, 8)}")
-    keys = (
+    return (
         ("mem:", f"memR:{r}", f"memF:{f}"),
         tuple(product),
         ("at:", f"atR:{r}", f"atF:{f}", f"atA:{r}|{case.flash}"),
         ("lay:", f"layR:{r}", f"layF:{f}"),
         ("host:",),
     )
-    return x, keys
 
 
 PREFILL = Form(
@@ -191,7 +204,8 @@ PREFILL = Form(
         "pfT": (0, 0.2), "pfX": (0, 0.4), "pfA": (0, 0.2), "at": (1.2, 0.6), "atR": (0, 0.5), "atF": (0, 0.4), "atA": (0, 0.4),
         "lay": (1.5, 0.7), "layR": (0, 0.5), "layF": (0, 0.4), "host": (0.5, 0.7),
     },
-    prefill_pieces,
+    prefill_work,
+    prefill_keys,
     device=0.18,
     model=0.08,
     noise=0.10,
