@@ -145,4 +145,4 @@ def _side(sheet: Sheet, data: Any, here: dict[str, Any], lit: int) -> None:
         y += 44
 
 
-EXHIBIT = Exhibit("roofline", numbers, picture, 6 * STILL, 150, drag="slide", poster=0.55)
+EXHIBIT = Exhibit("roofline", numbers, picture, 6 * STILL, 150, drag="slide", poster=0.59)

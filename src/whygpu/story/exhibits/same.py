@@ -167,4 +167,4 @@ def _table(sheet: Sheet, found: Numbers, tick: int) -> None:
     sheet.paragraph(796, 457, " ".join(words)[:48], 132, 13, "think")
 
 
-EXHIBIT = Exhibit("same", numbers, picture, TICKS * STILL, 130, poster=0.5)
+EXHIBIT = Exhibit("same", numbers, picture, TICKS * STILL, 130, poster=0.535)

@@ -12,7 +12,8 @@ from whygpu.story.exhibits.palette import css
 
 __all__ = ["Elements"]
 
-PIXELS = ' class="x-pixels"'
+SMALL = 100
+"""Pixels of width below which a bitmap is a grid of values."""
 
 
 class Elements:
@@ -35,10 +36,9 @@ class Elements:
         return "".join(f"#{self.scope} .{name}{{{rule}}}" for rule, name in self._classes.items())
 
     def definitions(self) -> str:
-        """The bitmaps, each once; the squares of a small one stay squares."""
+        """The bitmaps, each once."""
         return "".join(
-            f'<image id="{name}" width="1" height="1" preserveAspectRatio="none"'
-            f'{PIXELS if _is_small(picture) else ""} href="{_uri(picture)}"/>'
+            f'<image id="{name}" width="1" height="1" preserveAspectRatio="none" href="{_uri(picture)}"/>'
             for name, picture in self._pictures.values()
         )
 
@@ -103,14 +103,11 @@ class Elements:
         )
 
 
-def _is_small(picture: Picture) -> bool:
-    return bool(picture.rgba.shape[1] < 100)
-
-
 def _uri(picture: Picture) -> str:
     from PIL import Image
 
-    stream = io.BytesIO()
-    how = {"lossless": True} if _is_small(picture) else {"quality": 80, "method": 4}
-    Image.fromarray(np.ascontiguousarray(picture.rgba)).save(stream, "WEBP", **how)
+    stream, pixels, how = io.BytesIO(), picture.rgba, {"quality": 80, "method": 4}
+    if picture.rgba.shape[1] < SMALL:  # its squares are to stay squares, however large they are shown
+        pixels, how = pixels.repeat(8, axis=0).repeat(8, axis=1), {"lossless": True}
+    Image.fromarray(np.ascontiguousarray(pixels)).save(stream, "WEBP", **how)
     return f"data:image/webp;base64,{base64.b64encode(stream.getvalue()).decode('ascii')}"

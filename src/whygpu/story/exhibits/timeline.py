@@ -76,13 +76,14 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
     place = phase * count % count
     lit = int(place)
     sheet.head(share=written.percent(data["efficiency"]))
-    years = Scale(FIRST, LAST, 60, 900)
-    _events(sheet, data["events"], years, data["chips"][lit]["year"])
-    _chips(sheet, data["chips"], years, lit, ease((place - lit) * 2.5))
+    years = Scale(FIRST, LAST, 60, 885)
+    back = ease((place - count + 0.5) * 2)  # at the end what is lit fades, to begin anew
+    _events(sheet, data["events"], years, data["chips"][lit]["year"], back)
+    _chips(sheet, data["chips"], years, lit, ease((place - lit) * 2.5), back)
     _trainings(sheet, data["chips"][lit])
 
 
-def _events(sheet: Sheet, events: list[dict[str, Any]], years: Scale, now: int) -> None:
+def _events(sheet: Sheet, events: list[dict[str, Any]], years: Scale, now: int, back: float) -> None:
     axis = 232.0
     sheet.line([(years(FIRST), axis), (years(LAST), axis)], "soft", 1.5)
     for year in range(2006, 2026, 2):
@@ -94,18 +95,22 @@ def _events(sheet: Sheet, events: list[dict[str, Any]], years: Scale, now: int) 
         x = years(event["year"])
         y = 104 + 33 * rows[event["key"]]
         on = event["year"] <= now + 1
-        color = "think" if on else "rest"
+        stays = event["key"] == "cuda"
+        color = mix("think", "rest", 1.0 if stays else 1 - back) if on else "rest"
+        ink = mix("think", "soft", 1.0 if stays else 1 - back) if on else "soft"
         title, detail = sheet.say(f"event.{event['key']}"), sheet.say(f"detail.{event['key']}")
         tip = f"{title}: {event['source']}"
         right = event["key"] not in ("cuda", "blackwell")
-        sheet.line([(x, y - 8), (x, axis)], mix(color, "paper", 0.45), 1.2)
+        sheet.line([(x, y - 8), (x, axis)], mix("think" if on and back < 0.5 else "rest", "paper", 0.45), 1.2)
         anchor, at = ("r", x - 7) if right else ("l", x + 7)
-        sheet.text(at, y, title, 14, color if on else "soft", weight="bold", anchor=anchor, tip=tip)
+        sheet.text(at, y, title, 14, ink, weight="bold", anchor=anchor, tip=tip)
         sheet.text(at, y + 14, detail, 12, "soft", anchor=anchor)
         sheet.circle(x, axis, 5, fill=color, stroke="paper", width=1.5, tip=tip)
 
 
-def _chips(sheet: Sheet, chips: list[dict[str, Any]], years: Scale, lit: int, blend: float) -> None:
+def _chips(
+    sheet: Sheet, chips: list[dict[str, Any]], years: Scale, lit: int, blend: float, back: float
+) -> None:
     """FLOP/s and bytes/s as two rising rows of columns on logarithmic scales."""
     base = 412.0
     flops = Scale(1e11, 4e15, 0, 118, log=True)
@@ -118,7 +123,7 @@ def _chips(sheet: Sheet, chips: list[dict[str, Any]], years: Scale, lit: int, bl
             f"{chip['name']}: {written.si(chip['flops'], 'FLOP/s')} {chip['dtype']}, "
             f"{written.si(chip['bandwidth'], 'B/s')}, {chip['flop_per_byte']:.3g} FLOP/B ({chip['basis']})"
         )
-        fade = 1.0 if on else 0.4 if i < lit else 0.22
+        fade = 1.0 - 0.6 * back if on else 0.4 - 0.18 * back if i < lit else 0.22
         sheet.rect(x - 15, base - tall, 18, tall, fill=mix("draw", "paper", fade), radius=2, tip=tip)
         sheet.rect(x + 4, base - thin, 12, thin, fill=mix("think", "paper", fade), radius=2, tip=tip)
         ink, weight = ("ink", "bold") if on else ("soft", "regular")
@@ -162,4 +167,4 @@ def _long(sheet: Sheet, seconds: float) -> str:
     return sheet.say("minutes", count=written.significant(seconds / 60))
 
 
-EXHIBIT = Exhibit("timeline", numbers, picture, 7 * STILL, 180, drag="slide", poster=0.99)
+EXHIBIT = Exhibit("timeline", numbers, picture, 7 * STILL, 180, drag="slide", poster=0.91)

@@ -112,7 +112,7 @@ class Exhibit {
     };
     for (const kind of ["pointerover", "focusin", "click"]) this.root.addEventListener(kind, show);
     for (const kind of ["pointerleave", "focusout"]) this.root.addEventListener(kind, () => { tip.hidden = true; });
-    this.root.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
+    addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
   }
 }
 
