@@ -10,68 +10,8 @@ import numpy as np
 import pytest
 
 from whygpu import engine, models, think
-from whygpu.models.quants import to_float32
-from whygpu.think.fast.pack import FORMATS, pack
 
-SIZES = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
 QUESTION = "Why do LLMs need GPUs?"
-
-
-def random_rows(kind: str, n: int, k: int, seed: int) -> Any:
-    """(n, bytes) of random blocks whose scales are ordinary numbers."""
-    random = np.random.default_rng(seed)
-    blocks = random.integers(0, 256, (n, k // 32, SIZES[kind]), dtype=np.uint8)
-    for place in range(FORMATS[kind].header // 2):
-        scales = (random.standard_normal((n, k // 32)) / 50).astype(np.float16)
-        blocks[..., 2 * place : 2 * place + 2] = scales[..., None].view(np.uint8)
-    return blocks.reshape(n, -1)
-
-
-@pytest.mark.parametrize("kind", list(SIZES))
-@pytest.mark.parametrize("tokens", [1, 3, 4, 9])
-def test_products_equal_those_of_the_dequantised_weights(kind: str, tokens: int) -> None:
-    """Weights as the portable path reads them, activations as the kernel rounded them, in float64."""
-    from whygpu.think.fast.activations import quantise
-    from whygpu.think.fast.products import rows
-    from whygpu.think.fast.state import Matrices
-
-    @engine.jit.kernel
-    def multiply(m, x, codes, scales, sums, groups, width, tokens, out):  # type: ignore[no-untyped-def]
-        for t in range(tokens):
-            quantise(x, t * width, width, codes, scales, sums, t * width)
-        for g in range(groups):
-            rows(m, 0, 0, g, width, codes, scales, sums, 0, tokens, out, 16 * g, 16 * groups)
-
-    n, k = 48, 96
-    raw = random_rows(kind, n, k, tokens)
-    octets = pack(raw, kind, n, k).reshape(-1)
-    plan = np.zeros((1, 1), np.int64)
-    empty = np.zeros((1, 1), np.float32)
-    m = Matrices(
-        octets.view(np.int8), octets.view(np.int16), plan, plan + FORMATS[kind].code, empty[0], empty, empty
-    )
-    x = np.random.default_rng(9).standard_normal((tokens, k)).astype(np.float32)
-    codes, sums = np.zeros(tokens * k, np.int8), np.zeros(tokens * k // 32, np.int32)
-    scales, out = np.zeros(tokens * k // 32, np.float32), np.zeros((tokens, n), np.float32)
-    multiply(m, x.reshape(-1), codes, scales, sums, n // 16, k, tokens, out.reshape(-1))
-
-    rounded = codes.reshape(tokens, -1, 32) * scales.reshape(tokens, -1, 1).astype(np.float64)
-    assert np.abs(rounded - x.reshape(rounded.shape)).max() <= np.abs(x).max() / 127 / 2 * 1.001
-    assert (codes.reshape(-1, 32).sum(1, dtype=np.int64) == sums).all()
-    weights = to_float32(raw.reshape(-1), kind, 32, SIZES[kind]).reshape(n, k).astype(np.float64)
-    exact = rounded.reshape(tokens, k) @ weights.T
-    scale = np.abs(rounded.reshape(tokens, k)) @ np.abs(weights).T
-    assert (np.abs(out - exact) <= 2e-6 * scale).all()
-
-
-def test_packing_keeps_every_byte_and_refuses_ragged_matrices() -> None:
-    raw = random_rows("Q4_1", 32, 64, 0)
-    packed = pack(raw, "Q4_1", 32, 64)
-    assert packed.size == raw.size
-    assert np.array_equal(np.sort(packed.reshape(-1)), np.sort(raw.reshape(-1)))
-    for n, k in ((30, 64), (32, 48)):
-        with pytest.raises(engine.UserError, match="cannot be packed"):
-            pack(raw, "Q4_1", n, k)
 
 
 def test_exponential_is_within_two_units_of_the_last_place() -> None:
@@ -158,11 +98,36 @@ TEXT = (
     "Earth turns faster than the Moon moves, friction in the oceans slowly lengthens the day. Long ago a day "
     "had only twenty-two hours, as the growth lines of fossil corals show."
 )
+LONGER = (
+    TEXT
+    + """
+
+To multiply two matrices, take a row of the first and a column of the second, multiply the numbers pair by
+pair, and add up the products. Every number of the result is made in this way, and none of them needs any of
+the others, so that many workers can share the task. A graphics processor has thousands of small arithmetic
+units for exactly this. When it draws a picture, each corner of each triangle is multiplied with a matrix that
+says where the camera stands. When it runs a language model, each word becomes a list of numbers, and that
+list is multiplied with one matrix after another, until the last one tells how likely every possible next word
+is. The machine does not know which of the two it is doing.
+
+There is one difference that matters. A picture has a million corners, and the same small matrix serves all of
+them. A model that writes one word after another has to read every one of its weights for each word, and it
+uses each weight only once. So the time is not spent on arithmetic; it is spent waiting for memory. This is why
+a model whose weights are stored in four bits instead of sixteen writes almost four times as fast, although the
+processor does more work to unpack them. It is also why a long prompt is read much faster than an answer is
+written: all words of the prompt are known, and each weight that was fetched can be used for many of them.
+
+The old mill by the river had not turned for thirty years when the children found the way in. Dust lay on the
+stones, and a family of owls had taken the upper floor. They cleaned the gears with sand and oil, and on the
+first day of spring, when the water was high, they lifted the gate. For a moment nothing happened. Then, with a
+groan that shook the windows, the wheel began to move.
+"""
+)
 
 
 def test_perplexity_is_within_one_percent_of_float32(pair: tuple[think.Model, think.Model]) -> None:
     fast, portable = pair
-    ids = fast.tokenizer.encode(TEXT)
+    ids = fast.tokenizer.encode(LONGER)
     with engine.using(portable.backend):
         exact = perplexity(think.logits(portable, ids), ids)
     assert perplexity(every_score(fast, ids), ids) == pytest.approx(exact, rel=0.01)
@@ -222,18 +187,26 @@ def test_the_ledger_equals_the_list_of_products(pair: tuple[think.Model, think.M
     assert sum(row.seconds for row in ledger.rows(("workload",))) > 0
 
 
-def test_memory_stays_near_the_file_size() -> None:
+def test_memory_grows_by_the_file_and_the_cache(pair: tuple[think.Model, think.Model]) -> None:
+    """At most 1.15 times the file, beside the cache, above a process that has nothing of the model but the
+    libraries and the compiled kernels: the file's pages are given back, no weight is kept twice."""
     program = (
-        "import psutil, os\nfrom whygpu import think, engine\n"
-        "import numba, tokenizers, jinja2\n"
+        "import gc, psutil\nfrom whygpu import think, models\n"
+        "place = models.locate(models.DEFAULT)\n"
+        "def answer():\n"
+        "    model = think.load(path='fast')\n"
+        "    list(think.generate(model, 'Hello', max_tokens=4, context=512))\n"
+        "    return model\n"
+        "answer()\n"
+        "gc.collect()\n"
         "before = psutil.Process().memory_info().rss\n"
-        "model = think.load(path='fast')\n"
-        "list(think.generate(model, 'Hello', max_tokens=4))\n"
-        "print(psutil.Process().memory_info().rss - before, model.path.stat().st_size)"
+        "model = answer()\n"
+        "print(psutil.Process().memory_info().rss - before, place.stat().st_size)\n"
+        "print(models.kv_bytes(model.architecture, 512))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    grown, size = (int(word) for word in out.stdout.split())
-    assert grown < 3.5 * size  # packed weights, the mapped file's pages, compiled kernels
+    grown, size, cache = (float(word) for word in out.stdout.split())
+    assert grown < 1.15 * size + cache
 
 
 @pytest.mark.slow

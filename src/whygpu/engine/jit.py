@@ -24,7 +24,7 @@ import numba
 from whygpu.engine.cache import cache_dir
 from whygpu.engine.threads import available_threads
 
-__all__ = ["address", "beside", "cache_folder", "helper", "inlined", "kernel"]
+__all__ = ["address", "beside", "cache_folder", "helper", "inlined", "is_cached", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -111,6 +111,13 @@ def _compiled(function: Callable[..., None], signature: Any) -> Any:
         return numba.cfunc(signature, **options)(function)
 
 
+def is_cached(compiled: Any) -> bool:
+    """Whether the disk has a kernel, or what ``address`` compiles, for some types."""
+    function = getattr(compiled, "py_func", compiled)
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+    return any(cache_folder().rglob(f"{name}-*.nbi"))
+
+
 def beside(compiled: Any, statement: str) -> Callable[[], None]:
     """Compile a kernel, or what ``address`` compiles, in another process; call the result to wait for it.
 
@@ -118,10 +125,7 @@ def beside(compiled: Any, statement: str) -> Callable[[], None]:
     compiled. Nothing is started where the cache has it, or where there is one core. Should the process fail,
     the kernel is compiled here when it is needed.
     """
-    function = getattr(compiled, "py_func", compiled)
-    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-    folder = cache_folder()
-    cached = getattr(compiled, "signatures", ()) or any(folder.rglob(f"{name}-*.nbi"))
+    folder, cached = cache_folder(), getattr(compiled, "signatures", ()) or is_cached(compiled)
     shared = folder.is_relative_to(cache_dir()) and sys.executable and not getattr(sys, "frozen", False)
     if cached or not shared or available_threads() < 2:
         return lambda: None

@@ -68,22 +68,22 @@ def _bounds(position, window, first, blocks):
 
 
 @inlined
-def attend_four(c, b, base, first, blocks, head_dim, scores, n, at, window, cap, parts, part):
+def attend_four(p, base, first, blocks, head_dim, scores, n, at, window, cap, parts, part):
     """Four rows (``n``: which among the queries) over ``blocks`` blocks of 16 positions from ``first`` on.
 
     ``at``: the position of each row's token. Results go to part ``part`` of each row.
     """
-    room = b.room
+    room = p.scores_room
     q0, q1, q2, q3 = n[0] * head_dim, n[1] * head_dim, n[2] * head_dim, n[3] * head_dim
     for block in range(blocks):
         place = base + (first + block) * 16 * head_dim
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
         for i in range(head_dim):
-            k = simd.half_to_float(simd.load_f16x16(c.keys, place + 16 * i))
-            t0 = simd.fma_scalar(k, simd.load_f32(b.queries, q0 + i), t0)
-            t1 = simd.fma_scalar(k, simd.load_f32(b.queries, q1 + i), t1)
-            t2 = simd.fma_scalar(k, simd.load_f32(b.queries, q2 + i), t2)
-            t3 = simd.fma_scalar(k, simd.load_f32(b.queries, q3 + i), t3)
+            k = simd.half_to_float(simd.load_f16x16(p.keys, place + 16 * i))
+            t0 = simd.fma_scalar(k, simd.load_f32(p.queries, q0 + i), t0)
+            t1 = simd.fma_scalar(k, simd.load_f32(p.queries, q1 + i), t1)
+            t2 = simd.fma_scalar(k, simd.load_f32(p.queries, q2 + i), t2)
+            t3 = simd.fma_scalar(k, simd.load_f32(p.queries, q3 + i), t3)
         simd.store_f32x16(scores, 16 * block, t0)
         simd.store_f32x16(scores, room + 16 * block, t1)
         simd.store_f32x16(scores, 2 * room + 16 * block, t2)
@@ -94,36 +94,36 @@ def attend_four(c, b, base, first, blocks, head_dim, scores, n, at, window, cap,
         least, most = min(least, low), max(most, high)
         o = n[r] * parts + part
         top, whole = _softmax(scores, r * room, blocks, low, high, cap)
-        simd.store_f32(b.tops, o, top)
-        simd.store_f32(b.wholes, o, whole)
+        simd.store_f32(p.tops, o, top)
+        simd.store_f32(p.wholes, o, whole)
     o0, o1, o2, o3 = n[0] * parts + part, n[1] * parts + part, n[2] * parts + part, n[3] * parts + part
     for i in range(0, head_dim, 16):
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
         place = base + first * 16 * head_dim + i
-        for p in range(least, most):
-            v = simd.half_to_float(simd.load_f16x16(c.values, place + p * head_dim))
-            t0 = simd.fma_scalar(v, simd.load_f32(scores, p), t0)
-            t1 = simd.fma_scalar(v, simd.load_f32(scores, room + p), t1)
-            t2 = simd.fma_scalar(v, simd.load_f32(scores, 2 * room + p), t2)
-            t3 = simd.fma_scalar(v, simd.load_f32(scores, 3 * room + p), t3)
-        simd.store_f32x16(b.mixed, o0 * head_dim + i, t0)
-        simd.store_f32x16(b.mixed, o1 * head_dim + i, t1)
-        simd.store_f32x16(b.mixed, o2 * head_dim + i, t2)
-        simd.store_f32x16(b.mixed, o3 * head_dim + i, t3)
+        for seen in range(least, most):
+            v = simd.half_to_float(simd.load_f16x16(p.values, place + seen * head_dim))
+            t0 = simd.fma_scalar(v, simd.load_f32(scores, seen), t0)
+            t1 = simd.fma_scalar(v, simd.load_f32(scores, room + seen), t1)
+            t2 = simd.fma_scalar(v, simd.load_f32(scores, 2 * room + seen), t2)
+            t3 = simd.fma_scalar(v, simd.load_f32(scores, 3 * room + seen), t3)
+        simd.store_f32x16(p.mixed, o0 * head_dim + i, t0)
+        simd.store_f32x16(p.mixed, o1 * head_dim + i, t1)
+        simd.store_f32x16(p.mixed, o2 * head_dim + i, t2)
+        simd.store_f32x16(p.mixed, o3 * head_dim + i, t3)
 
 
 @inlined
-def merge(b, row, parts, head_dim, out, at):
+def merge(p, row, parts, head_dim, out, at):
     """Join a row's parts into ``out[at : at + head_dim]``: one softmax over all that it saw."""
     largest = LOWEST
-    for p in range(row * parts, row * parts + parts):
-        largest = max(largest, simd.load_f32(b.tops, p))
+    for part in range(row * parts, row * parts + parts):
+        largest = max(largest, simd.load_f32(p.tops, part))
     whole = F(0)
-    for p in range(row * parts, row * parts + parts):
-        whole += simd.load_f32(b.wholes, p) * np.exp(simd.load_f32(b.tops, p) - largest)
+    for part in range(row * parts, row * parts + parts):
+        whole += simd.load_f32(p.wholes, part) * np.exp(simd.load_f32(p.tops, part) - largest)
     for i in range(0, head_dim, 16):
         total = simd.zero_f32()
-        for p in range(row * parts, row * parts + parts):
-            share = np.exp(simd.load_f32(b.tops, p) - largest) / whole
-            total = simd.fma_scalar(simd.load_f32x16(b.mixed, p * head_dim + i), share, total)
+        for part in range(row * parts, row * parts + parts):
+            share = np.exp(simd.load_f32(p.tops, part) - largest) / whole
+            total = simd.fma_scalar(simd.load_f32x16(p.mixed, part * head_dim + i), share, total)
         simd.store_f32x16(out, at + i, total)

@@ -11,9 +11,9 @@ import numpy as np
 
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined, kernel
-from whygpu.engine.sync import wait
+from whygpu.engine.sync import call, wait
 from whygpu.think.fast.activations import normalise, quantise, tanh16
-from whygpu.think.fast.attention import attend_four, merge, write_cache
+from whygpu.think.fast.attention import write_cache
 from whygpu.think.fast.experts import mixture
 from whygpu.think.fast.mlp import mlp
 from whygpu.think.fast.stages import lap, multiply, place_of, rounded_at, shape_of, share
@@ -28,7 +28,7 @@ HEAD = 0
     ATTENTION_NORM, ATTENTION_NORM_BIAS, Q_BIAS, _, _, Q_NORM, K_NORM, OUT_BIAS,
     ATTENTION_POST, MLP_NORM, MLP_NORM_BIAS, _, _, _, MLP_POST,
 ) = range(len(VECTORS))  # fmt: skip
-HEADS, KV_HEADS, D_FF, WINDOW, ROPE, EXPERTS = range(6)
+HEADS, KV_HEADS, _, _, ROPE, EXPERTS = range(6)
 
 
 @inlined
@@ -105,44 +105,9 @@ def _place(rank, size, s, m, c, b, layer, past, tokens):
 
 
 @inlined
-def _attend(rank, size, s, m, c, b, layer, past, tokens, parts):
-    """Tasks are (K/V head, up to four rows, part of the cache); each thread takes every size-th of them."""
-    heads, kv_heads, window = shape_of(m, layer, HEADS), shape_of(m, layer, KV_HEADS), shape_of(m, layer, WINDOW)
-    group = heads // kv_heads
-    count = tokens * group  # rows of a K/V head: (token, query head)
-    tiles = (count + 3) // 4
-    for task in range(rank, kv_heads * tiles * parts, size):
-        part, tile, kv = task % parts, task // parts % tiles, task // parts // tiles
-        last = min(4 * tile + 3, count - 1)
-        r = (4 * tile, min(4 * tile + 1, last), min(4 * tile + 2, last), last)
-        t = (r[0] // group, r[1] // group, r[2] // group, r[3] // group)
-        at = (past + t[0], past + t[1], past + t[2], past + t[3])
-        start = max(at[0] + 1 - window, 0) // 16 if window > 0 else 0  # blocks of 16 positions
-        reach = at[3] // 16 + 1 - start  # that some row sees
-        first = start + part * reach // parts
-        blocks = start + (part + 1) * reach // parts - first
-        head = kv * group
-        n = (
-            t[0] * heads + head + r[0] % group,
-            t[1] * heads + head + r[1] % group,
-            t[2] * heads + head + r[2] % group,
-            t[3] * heads + head + r[3] % group,
-        )
-        base = simd.load_i64(c.starts, layer) + kv * c.room * s.head_dim
-        scores = b.scores_own + 16 * rank * b.room
-        attend_four(c, b, base, first, blocks, s.head_dim, scores, n, at, window, s.attention_cap, parts, part)
-
-
-@inlined
-def _mix(rank, size, s, m, b, layer, tokens, parts):
-    """Join the parts of each row and round the heads, side by side."""
-    begin, end = share(rank, size, tokens)
-    heads = shape_of(m, layer, HEADS)
-    width = heads * s.head_dim
-    for t in range(begin, end):
-        for h in range(heads):
-            merge(b, t * heads + h, parts, s.head_dim, b.normed, t * width + h * s.head_dim)
-        quantise(b.normed, t * width, width, rounded_at(b.rounded, t, width))
+def _attend(rank, size, c, layer, past, tokens, parts, joins):
+    """Attention (``attend.attend``), or what joins its parts."""
+    call(c.attend, rank, size, layer, past, tokens, parts, c.attention, joins)
 
 
 @inlined
@@ -203,10 +168,10 @@ def forward(rank, size, barrier, s, m, c, b, e, past, tokens, parts, wanted, tim
                 _place(rank, size, s, m, c, b, layer, past, tokens)
                 wait(barrier, size)
                 now = lap(watch, clock, 2, now)
-                _attend(rank, size, s, m, c, b, layer, past, tokens, parts)
+                _attend(rank, size, c, layer, past, tokens, parts, 0)
                 wait(barrier, size)
                 now = lap(watch, clock, 3, now)
-                _mix(rank, size, s, m, b, layer, tokens, parts)
+                _attend(rank, size, c, layer, past, tokens, parts, 1)
                 wait(barrier, size)
                 now = lap(watch, clock, 4, now)
                 _out(rank, size, s, m, b, layer, tokens)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 
 from whygpu.engine import jit, simd
 from whygpu.engine.jit import inlined
+from whygpu.think.fast.attend import attend
 from whygpu.think.fast.codes import exponents, five, four, halves, octets, six, supers, three, two, values
 from whygpu.think.fast.products import float_rows, rows
 
-__all__ = ["FUNCTIONS", "addresses", "compile_beside"]
+__all__ = ["ATTENTION", "FUNCTIONS", "addresses", "compile_beside"]
 
 # kvalues_iq4nl of ggml-common.h plus 127; twice the values of MXFP4's E2M1 plus 12
 NON_LINEAR = (0, 23, 44, 62, 78, 92, 105, 117, 128, 140, 152, 165, 180, 196, 216, 240)
@@ -129,21 +130,23 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
     )
 }  # fmt: skip
 """By the name of the block type."""
+ATTENTION = "attention"
+"""The name of attention's function beside those."""
 
 
-def addresses(kinds: Iterable[str]) -> dict[str, int]:
+def _function(name: str) -> Callable[..., None]:
+    return attend if name == ATTENTION else FUNCTIONS[name]
+
+
+def addresses(names: Iterable[str]) -> dict[str, int]:
     """The functions' addresses; compiles what the cache does not have."""
-    return {kind: jit.address(FUNCTIONS[kind]) for kind in sorted(set(kinds))}
+    return {name: jit.address(_function(name)) for name in sorted(set(names), reverse=True)}
 
 
-def compile_beside(kinds: Iterable[str]) -> Callable[[], None]:
-    """Where one of them is not cached yet, compile them in another process; call the result to wait."""
-    wanted = sorted(set(kinds))
-    statement = f"from {__name__} import addresses; addresses({wanted!r})"
-    waits = [jit.beside(FUNCTIONS[kind], statement) for kind in wanted[:1]]
-
-    def wait() -> None:
-        for each in waits:
-            each()
-
-    return wait
+def compile_beside(names: Iterable[str]) -> Callable[[], None] | None:
+    """Where one is not cached yet, compile all in another process; call the result to wait. None: all are."""
+    wanted = sorted(set(names))
+    missing = [name for name in wanted if not jit.is_cached(_function(name))]
+    if not missing:
+        return None
+    return jit.beside(_function(missing[0]), f"from {__name__} import addresses; addresses({wanted!r})")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from whygpu.engine import Progress
-from whygpu.models import Checkpoint
+from whygpu.models import Architecture, Checkpoint
 from whygpu.think.fast.eligible import matrices_of
 from whygpu.think.fast.formats import FORMATS, LANES
-from whygpu.think.fast.kernels import addresses, compile_beside
+from whygpu.think.fast.kernels import ATTENTION, addresses, compile_beside
 from whygpu.think.fast.pack import pack, packed_bytes
-from whygpu.think.fast.state import MATRICES, VECTORS, Tables, shapes
+from whygpu.think.fast.state import MATRICES, VECTORS, Buffers, Cache, Mixture, Tables, shapes, sizes
 
 __all__ = ["Weights", "load"]
 
@@ -32,13 +32,15 @@ class Weights:
     """Bytes of each packed matrix, of all experts together."""
     kinds: dict[str, str]
     """How each is stored."""
+    attend: int
+    """Address of the function for attention."""
 
 
 def load(checkpoint: Checkpoint, threads: int, progress: Progress) -> Weights:
     """Pack every matrix, ``threads`` at a time, while another process compiles what is not yet compiled."""
     matrices = matrices_of(checkpoint)
     kinds = {name: checkpoint.kind(name) for name in matrices}
-    compiled = compile_beside(kinds.values())
+    compiled = compile_beside([*kinds.values(), ATTENTION])
     sizes = {name: _bytes(kinds[name], shape) for name, shape in matrices.items()}
     starts, total = {}, 0
     for name, size in sizes.items():
@@ -48,8 +50,10 @@ def load(checkpoint: Checkpoint, threads: int, progress: Progress) -> Weights:
     first = -memory.ctypes.data % ALIGNED
     _pack_all(checkpoint, matrices, memory[first:], starts, sizes, threads, progress)
     vectors, places = _vectors(checkpoint)
-    compiled()
-    functions = addresses(kinds.values())
+    if compiled is not None:
+        _compile_forward(checkpoint.architecture)
+        compiled()
+    functions = addresses([*kinds.values(), ATTENTION])
     base = memory.ctypes.data + first
     table = np.zeros((checkpoint.architecture.layers + 1, len(MATRICES), 5), np.int64)
     for name, shape in matrices.items():
@@ -59,7 +63,16 @@ def load(checkpoint: Checkpoint, threads: int, progress: Progress) -> Weights:
         row = (base + starts[name], functions[kinds[name]], group, shape[-1], expert)
         layer, _, slot = name.rpartition(".")
         table[int(layer or -1), MATRICES.index(slot) if layer else 0] = row
-    return Weights(Tables(table, vectors, places, shapes(checkpoint.architecture)), memory, sizes, kinds)
+    return Weights(Tables(table, vectors, places, shapes(checkpoint.architecture)), memory, sizes, kinds, functions[ATTENTION])
+
+
+def _compile_forward(a: Architecture) -> None:
+    """Run it over no layers, which compiles it, while another process compiles what it calls."""
+    from whygpu.think.fast.forward import forward
+
+    none = Tables(0, 0, 0, 0), Cache(0, 0, 0, 0, 0, 0, 0), Buffers(*[0] * len(Buffers._fields))
+    experts = Mixture(*[0] * len(Mixture._fields)) if a.experts else None
+    forward(0, 1, np.zeros(16, np.int64), sizes(a)._replace(layers=0), *none, experts, 0, 1, 1, False, False, 0)
 
 
 def _bytes(kind: str, shape: tuple[int, ...]) -> int:

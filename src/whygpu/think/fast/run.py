@@ -12,7 +12,7 @@ from whygpu.engine import Progress, UserError, silent
 from whygpu.models import Architecture, Checkpoint, Rope, kv_bytes, rope_frequencies
 from whygpu.think.fast.account import STAGES, Books
 from whygpu.think.fast.load import load
-from whygpu.think.fast.state import CHUNK, Buffers, Cache, addresses, buffers, filled, mixture, sizes
+from whygpu.think.fast.state import CHUNK, Buffers, Cache, Places, addresses, buffers, filled, mixture, sizes
 
 __all__ = ["FastCache", "PackedModel"]
 
@@ -53,6 +53,8 @@ class PackedModel:
         learned = self.architecture.features.positions == "learned"
         self._positions = checkpoint.array("positions") if learned else None
         self._buffers: Buffers | None = None
+        self._cap = np.array([self.sizes.attention_cap], np.float32)
+        self._attention = np.zeros(len(Places._fields), np.int64)
         self._mixture = mixture(self.architecture)
         self._places = addresses(self.weights.tables), self._mixture and addresses(self._mixture)
 
@@ -88,13 +90,23 @@ class PackedModel:
         clock = np.zeros(len(STAGES), np.int64)
         started = perf_counter()
         engine.team(self.threads).run(
-            forward, self.sizes, tables, cache.places, self._buffer_places, experts, cache.length, len(ids),
+            forward, self.sizes, tables, self._with_attention(cache), self._buffer_places, experts, cache.length, len(ids),
             parts, wanted, engine.listening(), clock.ctypes.data,
         )  # fmt: skip
         seconds = perf_counter() - started
         if engine.listening():
             self.books.account(len(ids), cache.length, wanted, self._mixture and self._mixture.routed, clock, seconds)
         cache.length += len(ids)
+
+    def _with_attention(self, cache: FastCache) -> Cache:
+        """The cache's addresses, and those of attention's own account of everything."""
+        c, b = cache.places, self._buffer_places
+        places = Places(
+            c.keys, c.values, c.starts, c.room, self._places[0].shapes, b.queries, b.scores_own, b.room,
+            b.mixed, b.tops, b.wholes, b.normed, b.rounded, self.sizes.head_dim, self._cap.ctypes.data,
+        )  # fmt: skip
+        self._attention[:] = places
+        return c._replace(attend=self.weights.attend, attention=self._attention.ctypes.data)
 
     def _embed(self, ids: list[int], past: int) -> Any:
         """The tokens' vectors, scaled; those of their positions added where the family has such."""

@@ -16,6 +16,7 @@ __all__ = [
     "Buffers",
     "Cache",
     "Mixture",
+    "Places",
     "Sizes",
     "Tables",
     "addresses",
@@ -75,6 +76,8 @@ class Cache(NamedTuple):
     cosines: Any  # (ropes, room * head_dim / 2) float32; in each as many columns a position as pairs turn
     sines: Any
     halves: Any  # (ropes,) int64: pairs that turn
+    attend: int = 0  # address of ``attend.attend``
+    attention: int = 0  # and of what it works on
 
 
 class Buffers(NamedTuple):
@@ -96,6 +99,26 @@ class Buffers(NamedTuple):
     up: Any
     hidden: Any  # gate and up together, rounded, uint8
     logits: Any  # (vocab,)
+
+
+class Places(NamedTuple):
+    """What attention works on, in one array of int64: of ``Cache``, ``Tables``, ``Buffers``, ``Sizes``."""
+
+    keys: int
+    values: int
+    starts: int
+    room: int
+    shapes: int
+    queries: int
+    scores_own: int
+    scores_room: int
+    mixed: int
+    tops: int
+    wholes: int
+    normed: int
+    rounded: int
+    head_dim: int
+    cap: int  # address of a float32
 
 
 class Mixture(NamedTuple):
