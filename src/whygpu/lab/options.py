@@ -1,6 +1,7 @@
 """What ``whygpu serve`` and ``whygpu lab`` have in common: the model, the address, the key."""
 
 import os
+import re
 import socket
 from dataclasses import dataclass
 
@@ -38,8 +39,8 @@ def listen(host: str, port: int) -> Address:
     key = os.environ.get(KEY_VARIABLE, "")
     if host not in LOOPBACK and not key:
         raise UserError(f"--host {host}: others can reach that; choose a key first: {KEY_VARIABLE}=... whygpu ...")
-    if key and (len(key) < 16 or not key.isascii() or not key.isprintable() or " " in key):
-        raise UserError(f"{KEY_VARIABLE}: it must have 16 or more printable ASCII characters without spaces")
+    if key and not re.fullmatch(r"[A-Za-z0-9._~-]{16,256}", key):
+        raise UserError(f"{KEY_VARIABLE}: it must have 16 to 256 letters, digits, or . _ ~ -")
     listener = bind(host, port)
     bound = listener.getsockname()[1]
     names = (socket.gethostname(), host) if host not in LOOPBACK else (host,)

@@ -10,9 +10,9 @@ import numpy as np
 
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined, kernel
-from whygpu.engine.sync import wait
-from whygpu.think.fast.activations import normalise, tanh16
-from whygpu.think.fast.attention import attend_four, write_cache
+from whygpu.engine.sync import call, wait
+from whygpu.think.fast.activations import normalise, quantise, tanh16
+from whygpu.think.fast.attention import write_cache
 from whygpu.think.fast.experts import mixture
 from whygpu.think.fast.forward import (
     ATTENTION_NORM,
@@ -28,22 +28,21 @@ from whygpu.think.fast.forward import (
     MLP_POST,
     Q_NORM,
     ROPE,
-    WINDOW,
-    _mix,
     _norm,
     _out,
     _project,
     _turn,
 )
 from whygpu.think.fast.mlp import mlp
-from whygpu.think.fast.stages import lap, multiply, place_of, shape_of, share
+from whygpu.think.fast.stages import lap, multiply, place_of, rounded_at, shape_of, share
 from whygpu.think.fast.state import WATCHED, Cache
 
 __all__ = ["SEQUENCE", "decode"]
 
 F = np.float32
-SEQUENCE = 8
-"""Numbers a sequence takes in the table of sequences: the seven of its ``Cache`` and its length."""
+SEQUENCE = 24
+"""Numbers a sequence takes in the table of sequences: its ``Places`` (15), then what follows."""
+COSINES, SINES, HALVES, PAST = 15, 16, 17, 18
 
 
 @inlined
@@ -51,15 +50,21 @@ def _own(rows, row):
     """A sequence's cache, and how many tokens it holds."""
     at = row * SEQUENCE
     c = Cache(
-        simd.load_i64(rows, at), simd.load_i64(rows, at + 1), simd.load_i64(rows, at + 2),
-        simd.load_i64(rows, at + 3), simd.load_i64(rows, at + 4), simd.load_i64(rows, at + 5),
-        simd.load_i64(rows, at + 6),
-    )  # fmt: skip
-    return c, simd.load_i64(rows, at + 7)
+        simd.load_i64(rows, at),
+        simd.load_i64(rows, at + 1),
+        simd.load_i64(rows, at + 2),
+        simd.load_i64(rows, at + 3),
+        simd.load_i64(rows, at + COSINES),
+        simd.load_i64(rows, at + SINES),
+        simd.load_i64(rows, at + HALVES),
+        0,
+        0,
+    )
+    return c, simd.load_i64(rows, at + PAST)
 
 
 @inlined
-def _place(rank, size, s, m, b, layer, rows, count):
+def _place(rank, size, s, m, b, layer, rows, count, most):
     """Each sequence's query turned to its own position, its key and value into its own cache."""
     begin, end = share(rank, size, count)
     heads, kv_heads, rope = shape_of(m, layer, HEADS), shape_of(m, layer, KV_HEADS), shape_of(m, layer, ROPE)
@@ -74,7 +79,7 @@ def _place(rank, size, s, m, b, layer, rows, count):
             if gain >= 0:
                 normalise(b.qkv, at + h * d, d, m.vectors, gain, -1, False, s.epsilon, b.qkv, at + h * d)
             if h < heads:
-                _turn(b.qkv, at + h * d, c, rope, past, d, factor, b.queries, row * nq + h * d)
+                _turn(b.qkv, at + h * d, c, rope, past, d, factor, b.queries, row * most * d + h * d)
             else:
                 _turn(b.qkv, at + h * d, c, rope, past, d, F(1), own, 0)
                 base = simd.load_i64(c.starts, layer) + (h - heads) * c.room * d
@@ -82,29 +87,33 @@ def _place(rank, size, s, m, b, layer, rows, count):
 
 
 @inlined
-def _attend(rank, size, s, m, b, layer, rows, count):
-    """Tasks are (sequence, K/V head, up to four query heads); each thread takes every size-th of them."""
-    heads, kv_heads, window = shape_of(m, layer, HEADS), shape_of(m, layer, KV_HEADS), shape_of(m, layer, WINDOW)
-    group = heads // kv_heads
-    tiles = (group + 3) // 4
-    for task in range(rank, count * kv_heads * tiles, size):
-        tile, kv, row = task % tiles, task // tiles % kv_heads, task // tiles // kv_heads
-        c, past = _own(rows, row)
-        last = group - 1
-        head = row * heads + kv * group
-        n = (
-            head + 4 * tile,
-            head + min(4 * tile + 1, last),
-            head + min(4 * tile + 2, last),
-            head + min(4 * tile + 3, last),
-        )
-        start = max(past + 1 - window, 0) // 16 if window > 0 else 0  # blocks of 16 positions
-        base = simd.load_i64(c.starts, layer) + kv * c.room * s.head_dim
-        scores = b.scores_own + 16 * rank * b.room
-        at = (past, past, past, past)
-        attend_four(
-            c, b, base, start, past // 16 + 1 - start, s.head_dim, scores, n, at, window, s.attention_cap, 1, 0
-        )
+def _attend(rank, size, attend, layer, rows, count):
+    """Each thread looks after some sequences; where there are fewer than threads, all share each one."""
+    if count < size:
+        for row in range(count):
+            past = simd.load_i64(rows, row * SEQUENCE + PAST)
+            call(attend, rank, size, layer, past, 1, 1, rows + 8 * row * SEQUENCE, 0)
+        return
+    begin, end = share(rank, size, count)
+    for row in range(begin, end):
+        past = simd.load_i64(rows, row * SEQUENCE + PAST)
+        call(attend, 0, 1, layer, past, 1, 1, rows + 8 * row * SEQUENCE, 0)
+
+
+@inlined
+def _mix(rank, size, s, m, b, layer, count, most):
+    """Divide each head's sum by its weights' sum and round the heads, side by side. ``most``: heads a row."""
+    begin, end = share(rank, size, count)
+    heads = shape_of(m, layer, HEADS)
+    width = heads * s.head_dim
+    for t in range(begin, end):
+        for h in range(heads):
+            row = t * most + h
+            factor = F(1) / simd.load_f32(b.wholes, row)
+            for i in range(0, s.head_dim, 16):
+                mixed = simd.load_f32x16(b.mixed, row * s.head_dim + i)
+                simd.store_f32x16(b.normed, t * width + h * s.head_dim + i, simd.scale(mixed, factor))
+        quantise(b.normed, t * width, width, rounded_at(b.rounded, t, width))
 
 
 @inlined
@@ -123,11 +132,12 @@ def _score(rank, size, s, m, b, count, logits, barrier):
 
 
 @kernel
-def decode(rank, size, barrier, s, m, b, e, rows, count, logits, timed, clock):
+def decode(rank, size, barrier, s, m, b, e, attend, rows, count, most, logits, timed, clock):
     """One token of each of ``count`` sequences through all layers, and their scores to ``logits``.
 
-    ``s``, ``m``, ``b``, ``e`` as in ``forward``; ``b.x`` holds the embeddings. ``rows``: address of
-    (count, SEQUENCE) int64, ``logits`` of (count, vocab) float32.
+    ``s``, ``m``, ``b``, ``e`` as in ``forward``; ``b.x`` holds the embeddings. ``attend``: address
+    of the stage of attention, ``rows`` of (count, SEQUENCE) int64, ``logits`` of (count, vocab) float32.
+    ``most``: the most heads of a block; queries and their results lie so many apart.
     """
     watch = False
     now = 0
@@ -149,13 +159,13 @@ def decode(rank, size, barrier, s, m, b, e, rows, count, logits, timed, clock):
                 _project(rank, size, s, m, b, layer, count)
                 wait(barrier, size)
                 now = lap(watch, clock, 1, now)
-                _place(rank, size, s, m, b, layer, rows, count)
+                _place(rank, size, s, m, b, layer, rows, count, most)
                 wait(barrier, size)
                 now = lap(watch, clock, 2, now)
-                _attend(rank, size, s, m, b, layer, rows, count)
+                _attend(rank, size, attend, layer, rows, count)
                 wait(barrier, size)
                 now = lap(watch, clock, 3, now)
-                _mix(rank, size, s, m, b, layer, count, 1)
+                _mix(rank, size, s, m, b, layer, count, most)
                 wait(barrier, size)
                 now = lap(watch, clock, 4, now)
                 _out(rank, size, s, m, b, layer, count)

@@ -1,0 +1,96 @@
+// The ledger as it grows, and the roofline that both kinds of work stand on.
+import { post, Socket } from "./api.js";
+import { color, dark, h, lang, number, onLanguage, percent, short, si, t } from "./dom.js";
+
+let loading = null;
+function plotly() {
+  loading ??= new Promise((resolve, reject) => {
+    const script = h("script", { src: "/plotly.js", onload: () => resolve(window.Plotly), onerror: reject });
+    document.head.append(script);
+  });
+  return loading;
+}
+
+export function liveLedger() {
+  const body = h("tbody");
+  const table = h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...["what", "products", "flop", "intensity", "share"].map((key, i) => h("th", { t: `ledger.${key}`, class: i ? "n" : "" })))), body);
+  const chart = h("div", { class: "chart", role: "img", tl: "ledger.chart" }, h("div"));
+  const note = h("p", { class: "basis", t: "ledger.basis" });
+  let roofs = null;
+  let rows = [];
+  let drawing = false;
+  const socket = new Socket("/ws/live", (data) => { rows = JSON.parse(data).ledger; show(); });
+
+  function show() {
+    const whole = rows.reduce((sum, row) => sum + row.seconds, 0) || 1;
+    const stages = grouped();
+    body.replaceChildren(...stages.slice(0, 9).map((row) => h("tr", {},
+      h("td", {}, h("i", { class: `dot ${row.workload}` }), name(row)),
+      h("td", { class: "n" }, row.is_product ? number(row.products) : "–"), h("td", { class: "n" }, si(row.flop, "")),
+      h("td", { class: "n" }, row.bytes ? short(row.flop / row.bytes) : "–"), h("td", { class: "n" }, percent(row.seconds / whole)))));
+    if (!rows.length) body.replaceChildren(h("tr", {}, h("td", { colSpan: 5, class: "empty", t: "ledger.empty" })));
+    paint();
+  }
+  const name = (row) => `${t(`ledger.${row.workload === "draw" ? "draw" : "think"}`)} · ${t(`ledger.stage.${known(row.stage)}`)}${row.is_product ? "" : ` · ${t("ledger.rest")}`}`;
+  const known = (stage) => ["vertex", "raster", "shade", "prefill", "decode"].includes(stage) ? stage : "other";
+
+  function grouped() {
+    const sums = new Map();
+    for (const row of rows) {
+      const key = `${row.workload} ${known(row.stage)} ${row.is_product}`;
+      const sum = sums.get(key) ?? { ...row, products: 0, flop: 0, bytes: 0, seconds: 0 };
+      for (const each of ["products", "flop", "bytes", "seconds"]) sum[each] += row[each];
+      sums.set(key, sum);
+    }
+    return [...sums.values()].sort((a, b) => b.seconds - a.seconds);
+  }
+
+  async function paint() {
+    if (drawing || !roofs?.measured || !chart.isConnected) return;
+    drawing = true;
+    const Plotly = await plotly();
+    const bandwidth = roofs.bandwidth.value;
+    const peak = (roofs.flops.fp32 ?? Object.values(roofs.flops)[0]).value;
+    const points = grouped().filter((row) => row.is_product && row.flop && row.bytes && row.seconds > 1e-4);
+    const [left, right] = [0.05, 400];
+    const traces = [{
+      x: [left, peak / bandwidth, right], y: [left * bandwidth, peak, peak], mode: "lines", hoverinfo: "skip",
+      line: { color: color("ink"), width: 2 }, showlegend: false,
+    }];
+    for (const workload of ["draw", "think"]) {
+      const own = points.filter((row) => row.workload === workload);
+      traces.push({
+        x: own.map((row) => row.flop / row.bytes), y: own.map((row) => row.flop / row.seconds), name: t(`ledger.${workload}`),
+        text: own.map((row) => t(`ledger.stage.${known(row.stage)}`)), mode: "markers+text", textposition: "top center",
+        textfont: { color: color(workload), size: 12 },
+        marker: { color: color(workload), size: 13, symbol: workload === "draw" ? "diamond" : "circle" },
+        hovertemplate: "%{text}<br>%{x:.2f} FLOP/B<br>%{y:.3s}FLOP/s<extra></extra>",
+      });
+    }
+    const axis = (title, range) => ({ type: "log", title: { text: title, font: { size: 12 } }, range, gridcolor: color("line"), linecolor: color("line"), zeroline: false, tickfont: { size: 11 }, exponentformat: "SI", fixedrange: true, dtick: 1 });
+    await Plotly.react(chart.firstChild, traces, {
+      margin: { l: 58, r: 12, t: 8, b: 46 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: getComputedStyle(document.body).fontFamily, color: color("soft") }, showlegend: true,
+      legend: { orientation: "h", x: 0.02, y: 0.98, bgcolor: "rgba(0,0,0,0)" },
+      xaxis: axis(t("ledger.x"), [Math.log10(left), Math.log10(right)]), yaxis: axis(t("ledger.y"), [6.5, Math.log10(peak * 4)]),
+    }, { displayModeBar: false, responsive: true });
+    drawing = false;
+  }
+
+  const measure = h("button", { class: "button", type: "button", t: "ledger.measure", hidden: true, onclick: () => roof(true) });
+  async function roof(force) {
+    measure.disabled = true;
+    roofs = await post("/api/roofline", { force, quick: true });
+    measure.disabled = false;
+    measure.hidden = roofs.measured;
+    show();
+  }
+  const unhear = onLanguage(show);
+  dark.addEventListener("change", paint);
+  roof(false);
+  return {
+    chart: h("div", { class: "card" }, h("div", { class: "row" }, h("h2", { t: "ledger.roofline" }), h("span", { class: "push" }), measure), chart),
+    table: h("div", { class: "card" }, h("div", { class: "row" }, h("h2", { t: "ledger.title" }), h("button", { class: "button small push", type: "button", t: "ledger.forget", onclick: () => { socket.say("forget"); rows = []; show(); } })), h("div", { class: "wide" }, table), note),
+    show, close: () => { unhear(); dark.removeEventListener("change", paint); socket.close(); }, lang,
+  };
+}
