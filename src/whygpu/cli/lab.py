@@ -33,6 +33,9 @@ def lab(
     One page, served from here; nothing comes from elsewhere. The same address is also a door in the
     OpenAI format, as [bold]whygpu serve[/bold].
     """
+    import sys
+    import webbrowser
+
     from whygpu import engine, models
     from whygpu.cli.screen import Screen
     from whygpu.lab.options import listen, load, memory_for_caches
@@ -42,31 +45,30 @@ def lab(
 
     screen = Screen(language, as_json)
     address = listen(host, port)
-    with screen.working("lab.starting"):
-        loaded = load(model or models.DEFAULT, threads, device, screen.progress)
-        rooms = Lab(
-            loaded,
-            engine.backend(device, threads=threads),
-            roots=files,
-            slots=slots,
-            context=context,
-            queue=queue,
-            memory=memory_for_caches(),
-        )
-    address.listener.listen(128)  # who reads the link may connect at once
-    link = f"{address.url}/#key={address.key}&lang={screen.texts.language}"
-    facts = {"url": address.url, "link": link, "key": address.key, "model": loaded.architecture.name}
-    if screen.as_json:
-        screen.json(facts)
-    else:
-        screen.show(screen.texts("lab.ready", **facts))
-        if loaded.invented:
-            screen.show(screen.texts("lab.invented"))
-    import sys
-
-    sys.stdout.flush()
-    if browser:
-        import webbrowser
-
-        webbrowser.open(link)
-    run(lab_app(rooms, address), rooms.thinker, address.listener)
+    with address.listener:
+        with screen.working("lab.starting"):
+            loaded = load(model or models.DEFAULT, threads, device, screen.progress)
+            rooms = Lab(
+                loaded,
+                engine.backend(device, threads=threads),
+                roots=files,
+                slots=slots,
+                context=context,
+                queue=queue,
+                memory=memory_for_caches(),
+            )
+            screen.progress("progress.kernels")
+            rooms.warm()
+        address.listener.listen(128)  # who reads the link may connect at once
+        link = f"{address.url}/#key={address.key}&lang={screen.texts.language}"
+        facts = {"url": address.url, "link": link, "key": address.key, "model": loaded.architecture.name}
+        if screen.as_json:
+            screen.json(facts)
+        else:
+            screen.show(screen.texts("lab.ready", **facts))
+            if loaded.invented:
+                screen.show(screen.texts("lab.invented"))
+        sys.stdout.flush()
+        if browser:
+            webbrowser.open(link)
+        run(lab_app(rooms, address), rooms.thinker, address.listener)

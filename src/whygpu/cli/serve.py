@@ -58,14 +58,15 @@ def serve(
 
     screen = Screen(language, as_json)
     address = listen(host, port)
-    with screen.working("lab.starting"):
-        loaded = load(model or models.DEFAULT, threads, device, screen.progress)
-        thinker = Thinker(loaded, slots=slots, context=context, queue=queue, memory=memory_for_caches())
-        screen.progress("progress.kernels")
-        thinker.warm()
-    address.listener.listen(128)  # who reads the line may connect at once
-    _say(screen, address, thinker)
-    run(door_app(thinker, key=address.key, hosts=address.hosts), thinker, address.listener)
+    with address.listener:
+        with screen.working("lab.starting"):
+            loaded = load(model or models.DEFAULT, threads, device, screen.progress)
+            thinker = Thinker(loaded, slots=slots, context=context, queue=queue, memory=memory_for_caches())
+            screen.progress("progress.kernels")
+            thinker.warm()
+        address.listener.listen(128)  # who reads the line may connect at once
+        _say(screen, address, thinker)
+        run(door_app(thinker, key=address.key, hosts=address.hosts), thinker, address.listener)
 
 
 def _say(screen: Any, address: Any, thinker: Any) -> None:

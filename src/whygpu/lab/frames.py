@@ -16,7 +16,8 @@ from whygpu.lab.limits import FRAME_SIDE
 
 __all__ = ["FrameRequest", "Vertex", "frame", "picked"]
 
-STAGES = ("shaded", "wireframe", "depth", "ids")
+REACH = 24
+"""Pixels beside the pointed one that are searched for a triangle."""
 Vertex = tuple[int, int]
 """A node's number and a vertex of its mesh."""
 
@@ -79,10 +80,13 @@ def frame(scene: draw.Scene, asked: FrameRequest, backend: engine.Backend, verte
 
 
 def picked(scene: draw.Scene, asked: FrameRequest, ids: Any, x: int, y: int) -> Vertex | None:
-    """The vertex nearest to a pixel, of the triangle that is seen there; None where nothing is."""
-    if not (0 <= x < ids.shape[1] and 0 <= y < ids.shape[0]) or ids[y, x] < 0:
+    """The vertex nearest to a pixel, of the triangle seen there or close by; None where nothing is."""
+    rows, columns = np.nonzero(ids[max(y - REACH, 0) : y + REACH + 1, max(x - REACH, 0) : x + REACH + 1] >= 0)
+    if not rows.size:
         return None
-    triangle, node = int(ids[y, x]), 0
+    rows, columns = rows + max(y - REACH, 0), columns + max(x - REACH, 0)
+    nearest = int(np.argmin((rows - y) ** 2 + (columns - x) ** 2))
+    triangle, node = int(ids[rows[nearest], columns[nearest]]), 0
     while triangle >= len(scene.nodes[node].mesh.triangles):
         triangle -= len(scene.nodes[node].mesh.triangles)
         node += 1

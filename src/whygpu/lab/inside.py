@@ -15,7 +15,7 @@ KEPT = 4
 """Readings that are kept; each is a pass over the text."""
 
 
-def look(model: think.Model, text: str, layer: int, position: int, shared: dict[str, Any]) -> dict[str, Any]:
+def look(model: think.Model, text: str, layer: int, position: int | None, shared: dict[str, Any]) -> dict[str, Any]:
     """What one layer does with one token of a text, measured in a pass on the portable path.
 
     Raises
@@ -31,6 +31,8 @@ def look(model: think.Model, text: str, layer: int, position: int, shared: dict[
         readings[text] = found
     reading = readings[text]
     layers, tokens = model.architecture.layers, len(reading.tokens)
+    if position is None:
+        position = tokens - 1
     if layer >= layers or position >= tokens:
         raise UserError(f"layer {layer}, token {position}: there are {layers} layers and {tokens} tokens")
     hidden = reading.hidden[layer][position]

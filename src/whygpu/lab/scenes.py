@@ -117,7 +117,7 @@ class Scenes:
             root, _, rest = name[5:].partition("/")
             if root in self._roots:
                 path = (self._roots[root] / rest).resolve()
-                if path.is_relative_to(self._roots[root]) and path.suffix.lower() in FORMATS:
+                if path.is_relative_to(self._roots[root]) and path.suffix.lower() in FORMATS and path.is_file():
                     return path
             raise Unknown(f"scene {name[:80]!r} is in none of the folders that were named (--files)")
         if name.partition(":")[0] not in draw.BUILT_IN:

@@ -10,7 +10,7 @@ from whygpu.engine import UserError
 from whygpu.lab.limits import CONNECTIONS
 from whygpu.lab.thinker import Thinker
 
-__all__ = ["bind", "serve"]
+__all__ = ["bind", "serve", "server"]
 
 PATIENCE = 1
 """Seconds that answers in progress may go on after the signal."""
@@ -40,8 +40,12 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except (OSError, OverflowError):
+            listener.close()
+            raise
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"--host {host} --port {port}: {reason}; choose another port, or --port 0") from error
@@ -50,6 +54,11 @@ def bind(host: str, port: int) -> socket.socket:
 
 def serve(app: Any, thinker: Thinker, listener: socket.socket) -> None:
     """Answer until somebody ends it."""
+    server(app, thinker).run(sockets=[listener])
+
+
+def server(app: Any, thinker: Thinker) -> uvicorn.Server:
+    """What answers, not yet begun."""
     config = uvicorn.Config(
         app,
         lifespan="on",
@@ -65,4 +74,4 @@ def serve(app: Any, thinker: Thinker, listener: socket.socket) -> None:
         h11_max_incomplete_event_size=1 << 16,
         timeout_keep_alive=30,
     )
-    _Server(config, thinker).run(sockets=[listener])
+    return _Server(config, thinker)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whygpu import think
+from whygpu import engine, predict, think
 from whygpu.engine import Backend
+from whygpu.lab.frames import FrameRequest, frame
 from whygpu.lab.history import History, default_file
 from whygpu.lab.live import Live
 from whygpu.lab.runs import Runs
@@ -36,6 +37,13 @@ class Lab:
         self.thinker = Thinker(model, turns=self.turns, heard=self.live.hear, **how)
         self.shared: dict[str, Any] = {}
         """Exhibits' numbers, found out once."""
+
+    def warm(self) -> None:
+        """Compile what is not compiled yet: later it would be a visitor who waits."""
+        self.thinker.warm()
+        with self.turns, engine.using(self.backend):
+            predict.inference("llama-3.1-8b", "RTX 4090")  # reads its tables once
+            frame(self.scenes.scene("cube"), FrameRequest(width=64, height=64), self.backend)
 
     def close(self) -> None:
         """End what runs; the thinker ends by itself."""

@@ -93,7 +93,7 @@ class Thinker:
     @property
     def active(self) -> int:
         """Answers in a slot now."""
-        return len(self._reading) + len(self._saying)
+        return self.slots - len(self._free)
 
     @property
     def waiting(self) -> int:
@@ -156,7 +156,7 @@ class Thinker:
         end = perf_counter() + patience
         with self._change:
             self._change.notify()
-            while (self._reading or self._saying) and perf_counter() < end:
+            while self.active and perf_counter() < end:
                 self._change.wait(0.05)
             self._closed = True
             self._change.notify()

@@ -53,7 +53,7 @@ export function make({ facts, query, remember }) {
     chain.hidden = !found;
     if (!found) return;
     const rows = SPACES.filter((space) => found[space]).map((space) =>
-      h("li", {}, h("b", { t: `draw.space.${space}` }), h("span", { class: "mono" }, found[space].map((value) => value.toFixed(space === "pixel" ? 1 : 3).replace("-", "−").padStart(7)).join(" "))));
+      h("li", {}, h("b", { t: `draw.space.${space}` }), h("span", { class: "mono" }, found[space].map((value) => value.toFixed(space === "pixel" ? 1 : 2).replace("-", "−").padStart(6)).join(" "))));
     chain.replaceChildren(...rows);
   }
 

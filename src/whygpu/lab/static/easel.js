@@ -14,7 +14,7 @@ export class Easel {
     this.tag = h("span", { class: "tag" }, "–");
     this.mark = h("i", { class: "mark", hidden: true });
     this.node = h("div", { class: "easel" }, this.canvas, this.mark, this.tag);
-    this.paper = this.canvas.getContext("2d", { alpha: false });
+    this.paper = this.canvas.getContext("2d");
     this.socket = new Socket("/ws/draw", (data) => this.hear(data), () => this.ask());
     this.watch = new ResizeObserver(() => this.ask());
     this.watch.observe(this.node);

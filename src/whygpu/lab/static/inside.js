@@ -2,9 +2,9 @@
 import { h, number, percent, slider } from "./dom.js";
 
 export function inside({ facts, say, text }) {
-  let at = { text: "", layer: 0, position: 0 };
+  let at = { text: "", layer: 0, position: null };
   const body = h("div", { class: "inside", hidden: true });
-  const button = h("button", { class: "button", type: "button", t: "inside.look", onclick: () => { at = { text: text(), layer: at.layer, position: 0 }; ask(); } });
+  const button = h("button", { class: "button", type: "button", t: "inside.look", onclick: () => { at = { text: text(), layer: at.layer, position: null }; ask(); } });
   const layer = slider("inside.layer", 1, facts.model.layers, 1, { oninput: (value) => { at.layer = value - 1; later(); } });
   const tokens = h("div", { class: "tokens" });
   const heads = h("div", { class: "heads" });
@@ -23,6 +23,7 @@ export function inside({ facts, say, text }) {
   function show(found) {
     button.disabled = false;
     body.hidden = false;
+    at.position = found.position;
     tokens.replaceChildren(...found.tokens.map((token, i) => h("button", { type: "button", "aria-pressed": String(i === found.position), onclick: () => { at.position = i; ask(); } }, token.replace(/\n/g, "⏎") || "·")));
     heads.replaceChildren(...found.attention.map((row, i) => h("div", { class: "head" }, h("b", {}, `${number(i + 1)}`),
       h("div", { class: "looks", role: "img", "aria-label": found.tokens.slice(0, row.length).map((token, j) => `${token} ${percent(row[j])}`).join(", ") },

@@ -2,6 +2,7 @@
 import { post, Socket } from "./api.js";
 import { color, dark, h, lang, number, onLanguage, percent, short, si, t } from "./dom.js";
 
+const STAGES = ["vertex", "raster", "shade", "prefill", "decode", "other"];
 let loading = null;
 function plotly() {
   loading ??= new Promise((resolve, reject) => {
@@ -13,7 +14,7 @@ function plotly() {
 
 export function liveLedger() {
   const body = h("tbody");
-  const table = h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...["what", "products", "flop", "intensity", "share"].map((key, i) => h("th", { t: `ledger.${key}`, class: i ? "n" : "" })))), body);
+  const table = h("table", { class: "table" }, h("thead", {}, h("tr", {}, ...["what", "products", "flop", "intensity", "share", "matmul"].map((key, i) => h("th", { t: `ledger.${key}`, class: i ? "n" : "" })))), body);
   const chart = h("div", { class: "chart", role: "img", tl: "ledger.chart" }, h("div"));
   const note = h("p", { class: "basis", t: "ledger.basis" });
   let roofs = null;
@@ -23,16 +24,25 @@ export function liveLedger() {
 
   function show() {
     const whole = rows.reduce((sum, row) => sum + row.seconds, 0) || 1;
-    const stages = grouped();
-    body.replaceChildren(...stages.slice(0, 9).map((row) => h("tr", {},
-      h("td", {}, h("i", { class: `dot ${row.workload}` }), name(row)),
-      h("td", { class: "n" }, row.is_product ? number(row.products) : "–"), h("td", { class: "n" }, si(row.flop, "")),
-      h("td", { class: "n" }, row.bytes ? short(row.flop / row.bytes) : "–"), h("td", { class: "n" }, percent(row.seconds / whole)))));
-    if (!rows.length) body.replaceChildren(h("tr", {}, h("td", { colSpan: 5, class: "empty", t: "ledger.empty" })));
+    body.replaceChildren(...byStage().map(({ workload, stage, product, seconds }) => h("tr", {},
+      h("td", {}, h("i", { class: `dot ${workload}` }), `${t(`ledger.${workload}`)} · ${t(`ledger.stage.${stage}`)}`),
+      h("td", { class: "n" }, number(product?.products ?? 0)), h("td", { class: "n" }, si(product?.flop ?? 0, "")),
+      h("td", { class: "n" }, product?.bytes ? short(product.flop / product.bytes) : "–"), h("td", { class: "n" }, percent(seconds / whole)),
+      h("td", { class: "n" }, percent((product?.seconds ?? 0) / (seconds || 1))))));
+    if (!rows.length) body.replaceChildren(h("tr", {}, h("td", { colSpan: 6, class: "empty", t: "ledger.empty" })));
     paint();
   }
-  const name = (row) => `${t(`ledger.${row.workload === "draw" ? "draw" : "think"}`)} · ${t(`ledger.stage.${known(row.stage)}`)}${row.is_product ? "" : ` · ${t("ledger.rest")}`}`;
-  const known = (stage) => ["vertex", "raster", "shade", "prefill", "decode"].includes(stage) ? stage : "other";
+  // Draw before think, in the order in which data flows; products and the rest of a stage on one line.
+  function byStage() {
+    const lines = [];
+    for (const workload of ["draw", "think"]) for (const stage of STAGES) {
+      const own = grouped().filter((row) => row.workload === workload && known(row.stage) === stage);
+      const seconds = own.reduce((sum, row) => sum + row.seconds, 0);
+      if (own.length && seconds / (rows.reduce((sum, row) => sum + row.seconds, 0) || 1) > 0.0005) lines.push({ workload, stage, seconds, product: own.find((row) => row.is_product) });
+    }
+    return lines;
+  }
+  const known = (stage) => STAGES.includes(stage) ? stage : "other";
 
   function grouped() {
     const sums = new Map();

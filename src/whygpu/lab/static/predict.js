@@ -23,7 +23,7 @@ export function make({ facts, query, remember }) {
     return node;
   };
   const names = h("datalist", { id: "machines" }, facts.machines.map((name) => option(name)));
-  const adding = h("input", { type: "text", tl: "predict.add", tp: "predict.add.hint", onkeydown: (event) => { if (event.key === "Enter") add(); } });
+  const adding = h("input", { type: "text", tl: "predict.add", tp: "predict.add.hint", size: 26, onkeydown: (event) => { if (event.key === "Enter") add(); } });
   adding.setAttribute("list", "machines");
   const add = () => {
     const name = adding.value.trim();
@@ -65,12 +65,12 @@ export function make({ facts, query, remember }) {
     const columns = ["first", "token", "fits", "binds", "energy", "cost"];
     details.replaceChildren(h("table", { class: "table" },
       h("thead", {}, h("tr", {}, h("th", { t: "predict.col.machine" }), columns.map((key) => h("th", { t: `predict.col.${key}`, class: "n" })))),
-      h("tbody", {}, good.map((row) => h("tr", {}, h("td", {}, named(row.asked)), [band(row.first_token_seconds), band(row.seconds_per_token), fits(row), t(`predict.binds.${row.binds}`), row.joules_per_token ? `${short(row.joules_per_token)} J` : "–", row.usd_per_million_tokens ? `$${short(row.usd_per_million_tokens)}` : "–"].map((text) => h("td", { class: "n" }, text)))))));
+      h("tbody", {}, good.map((row) => h("tr", {}, h("td", {}, named(row.asked)), [band(row.first_token_seconds), band(row.seconds_per_token), fits(row), t(`predict.binds.${row.binds}`), row.joules_per_token ? `${short(row.joules_per_token)} J` : "–", row.usd_per_million_tokens ? `$${short(row.usd_per_million_tokens)}` : "–"].map((cell) => h("td", { class: "n" }, cell)))))));
   }
 
   const named = (name) => (name === "this machine" ? t("predict.here") : name);
-  const band = (found) => `${seconds(found.expected)} (${seconds(found.p10)} – ${seconds(found.p90)})`;
-  const fits = (row) => row.fits === null ? "?" : `${row.fits ? "✓" : "✗"} ${si(row.memory.needed, "B")}${row.memory.available ? ` / ${si(row.memory.available, "B")}` : ""}`;
+  const band = (found) => [seconds(found.expected), h("small", { class: "soft", style: "display:block" }, `${seconds(found.p10)} – ${seconds(found.p90)}`)];
+  const fits = (row) => [`${row.fits === null ? "?" : row.fits ? "✓" : "✗"} ${si(row.memory.needed, "B")}`, row.memory.available ? h("small", { class: "soft", style: "display:block" }, `/ ${si(row.memory.available, "B")}`) : null];
   function lane(row, widest) {
     const remove = h("button", { class: "x", type: "button", tl: "predict.remove", onclick: () => { state.on = state.on.filter((name) => name !== row.asked); ask(); } }, "×");
     remove.disabled = state.on.length === 1;

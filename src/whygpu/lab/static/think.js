@@ -47,6 +47,15 @@ export function make({ facts, query, remember }) {
     socket.say({ op: "branch", at, token });
   }
 
+  // One stop for the tab key; arrows walk from word to word.
+  function walk(event, at) {
+    const next = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Enter: at, " ": at }[event.key];
+    if (next === undefined || !said.children[next]) return;
+    event.preventDefault();
+    select(next);
+    said.children[next].focus();
+  }
+
   function working(on) {
     busy = on;
     go.dataset.t = on ? "think.stop" : "think.ask";
@@ -57,7 +66,7 @@ export function make({ facts, query, remember }) {
     if (message.op === "token") {
       tokens[message.at] = message;
       const at = message.at;
-      const node = h("button", { type: "button", class: message.p < 0.35 ? "tok unsure" : "tok", onclick: () => select(at) }, message.text);
+      const node = h("span", { role: "button", tabIndex: at ? -1 : 0, class: message.p < 0.35 ? "tok unsure" : "tok", onclick: () => select(at), onkeydown: (event) => walk(event, at) }, message.text);
       said.append(node);
       if (chosen < 0 || chosen === at - 1) select(at, false);
       speed(message);
@@ -78,14 +87,16 @@ export function make({ facts, query, remember }) {
   }
 
   function select(at, mark = true) {
-    said.children[chosen]?.removeAttribute("aria-pressed");
+    const before = said.children[chosen];
+    before?.removeAttribute("aria-pressed");
     chosen = at;
+    if (before && said.children[at]) [before.tabIndex, said.children[at].tabIndex] = [-1, 0];
     if (at >= 0 && mark) said.children[at]?.setAttribute("aria-pressed", "true");
     const token = tokens[at];
     if (!token) { cands.replaceChildren(h("li", { class: "soft", t: "think.candidates.none" })); return; }
     cands.replaceChildren(...token.candidates.map((each) => h("li", { class: each.id === token.id ? "now" : "" },
       h("button", { type: "button", onclick: () => branch(each.id) },
-        h("i", { style: `width:${100 * each.p}%` }), h("span", { class: "word" }, visible(each.token)), h("span", { class: "num" }, percent(each.p, 1))))));
+        h("i", { style: `width:${100 * each.p}%` }), h("span", { class: "word" }, visible(each.token)), h("span", { class: "num" }, each.p < 0.0005 ? `< ${percent(0.001, 1)}` : percent(each.p, 1))))));
   }
   const visible = (text) => text.replace(/^ /, "␣").replace(/\n/g, "⏎");
 

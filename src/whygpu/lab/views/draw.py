@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import struct
-from typing import Any
+from typing import Annotated, Any
 
 import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,6 +31,9 @@ WINDOW = 2
 TYPES = {"jpeg": "image/jpeg", "webp": "image/webp", "png": "image/png"}
 
 
+PixelPlace = Annotated[int, Field(ge=-64, le=4096)]
+
+
 class Wish(BaseModel):
     """A message of the page."""
 
@@ -38,7 +41,7 @@ class Wish(BaseModel):
 
     ack: int | None = None
     show: FrameRequest | None = None
-    pick: tuple[int, int] | None = Field(None, description="A pixel: follow the vertex there.")
+    pick: tuple[PixelPlace, PixelPlace] | None = Field(None, description="A pixel: follow the vertex there.")
     seq: int = 0
 
 

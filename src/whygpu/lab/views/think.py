@@ -39,7 +39,7 @@ class Ask(BaseModel):
     at: int = Field(0, ge=0, description="branch: which token of the answer is another")
     token: int = Field(0, ge=0, description="branch: that other token")
     layer: int = Field(0, ge=0)
-    position: int = Field(0, ge=0)
+    position: int | None = Field(None, ge=0, description="inside: which token; none: the last")
 
 
 class _Talk:
