@@ -40,7 +40,7 @@ export function make({ facts, query, remember }) {
     field("predict.model", choice("model", facts.models)), field("predict.quant", choice("quant", facts.quants)),
     tokens("prompt", "predict.prompt"), tokens("reply", "predict.reply"), powers("batch", "predict.batch", 8), powers("count", "predict.count", 5), field("predict.kv", choice("kv", ["f16", "q8", "q4"])));
   const lanes = h("div", { class: "lanes" });
-  const details = h("div", { class: "wide" });
+  const details = h("div", { class: "wide details" });
   const time = h("span", { class: "basis num" });
 
   async function ask() {
