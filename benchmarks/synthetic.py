@@ -27,8 +27,8 @@ HALVES = {  # where the float16 numbers of a block are: scales, then minimums
     "IQ4_XS": ((0,), ()),
 }
 SPREAD = {  # standard deviation of a code (times its small scale), about
-    "Q4_0": 4.6, "Q4_1": 4.6, "Q5_0": 9.2, "Q5_1": 9.2, "Q8_0": 74.0, "Q2_K": 12.0, "Q3_K": 42.0, "Q4_K": 200.0,
-    "Q5_K": 400.0, "Q6_K": 1370.0, "IQ4_NL": 65.0, "IQ4_XS": 1200.0,
+    "Q4_0": 4.6, "Q4_1": 4.6, "Q5_0": 9.2, "Q5_1": 9.2, "Q8_0": 74.0, "Q2_K": 12.0, "Q3_K": 42.0,
+    "Q4_K": 200.0, "Q5_K": 400.0, "Q6_K": 1370.0, "IQ4_NL": 65.0, "IQ4_XS": 1200.0,
 }  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def write(path: Path, kind: str, shape: Shape, *, mixed: str = "", seed: int = 0
     shape
         Its shape.
     mixed
-        The block type of the head and of every second layer's V and down, as in "Q4_K_M" files; empty: ``kind``.
+        The block type of the head and of every second layer's V and down, as in Q4_K_M files; empty: none.
     seed
         Of the random numbers.
     """

@@ -4,15 +4,20 @@
     python benchmarks/think.py --json
 
 Cases: decode 128 tokens from an empty context (tg128), prefill 512 tokens (pp512), decode at depth 2048,
-prefill right after decode. Rates are medians and bests over interleaved rounds; ``ratio`` is ours over
-theirs, of medians. Neither side samples: both read the scores of a pass. MBU: bytes read a token x rate /
-bandwidth.
+prefill right after decode, and the seconds from starting Python to the first token, with an empty kernel
+cache and with a warm one. Rates are medians and bests over interleaved rounds; ``ratio`` says how many times
+faster we are, by medians. Neither side samples: both read the scores of a pass. MBU: bytes read a token x
+rate / bandwidth. Models: the default one, then ``synthetic``'s of 1.1 billion random weights, in four types.
+A quiet machine is needed: where median and best differ by more than 1.5, run it again.
 """
 
 import argparse
 import json
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -30,7 +35,7 @@ CONTEXT = 4096
 
 @dataclass
 class Row:
-    """One case: tokens/s (median, best) of both sides."""
+    """One case: tokens/s or seconds (median, best) of both sides."""
 
     model: str
     case: str
@@ -40,6 +45,7 @@ class Row:
     peer_best: float | None
     ratio: float | None
     mbu: float | None
+    unit: str = "tok/s"
 
 
 class Ours:
@@ -49,9 +55,9 @@ class Ours:
         self.model = think.load(path, path="fast", backend=engine.backend("cpu", threads=THREADS))
         self.cache = think.new_cache(self.model, CONTEXT)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.cache.rewind(0)
+    def keep(self, length: int) -> None:
+        """Forget all but the first tokens."""
+        self.cache.rewind(length)
 
     def push(self, ids: list[int]) -> float:
         """Push tokens through and read the scores."""
@@ -78,9 +84,13 @@ class LlamaCpp:
         settings.n_threads = settings.n_threads_batch = THREADS
         self.context = api.llama_init_from_model(self.model, settings)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.api.llama_memory_clear(self.api.llama_get_memory(self.context), True)
+    def keep(self, length: int) -> None:
+        """Forget all but the first tokens."""
+        memory = self.api.llama_get_memory(self.context)
+        if length:
+            self.api.llama_memory_seq_rm(memory, 0, length, -1)
+        else:
+            self.api.llama_memory_clear(memory, True)
 
     def push(self, ids: list[int]) -> float:
         """Push tokens through and read the scores."""
@@ -97,17 +107,23 @@ def tokens(count: int, seed: int) -> list[int]:
 
 def prefill(side: Any) -> float:
     """Tokens/s of a prompt from an empty context."""
-    side.clear()
+    side.keep(0)
     started = perf_counter()
     side.push(tokens(PREFILL, 1))
     return PREFILL / (perf_counter() - started)
 
 
-def decode(side: Any, depth: int, count: int) -> float:
-    """Tokens/s after ``depth`` tokens."""
-    side.clear()
+def fill(side: Any, depth: int) -> None:
+    """Hold ``depth`` tokens."""
+    side.keep(0)
     for start in range(0, depth, PREFILL):
         side.push(tokens(min(PREFILL, depth - start), start))
+    side.push([7])
+
+
+def decode(side: Any, depth: int, count: int) -> float:
+    """Tokens/s after ``depth`` tokens, which are there."""
+    side.keep(depth)
     side.push([7])
     started = perf_counter()
     for token in tokens(count, 2):
@@ -115,12 +131,47 @@ def decode(side: Any, depth: int, count: int) -> float:
     return count / (perf_counter() - started)
 
 
-CASES: dict[str, Callable[[Any], float]] = {
-    "tg128": lambda side: decode(side, 0, DECODE),
-    "pp512": prefill,
-    "tg32 at depth 2048": lambda side: decode(side, DEPTH, 32),
-    "pp512 after decode": lambda side: (decode(side, 0, 16), prefill(side))[1],
+CASES: dict[str, tuple[int, Callable[[Any], float]]] = {
+    "tg128": (0, lambda side: decode(side, 0, DECODE)),
+    "pp512": (0, prefill),
+    "tg32 at depth 2048": (DEPTH, lambda side: decode(side, DEPTH, 32)),
+    "pp512 after decode": (0, lambda side: (decode(side, 0, 16), prefill(side))[1]),
 }
+"""By name: tokens that must be there before the clock starts, and what is timed."""
+
+FIRST = {
+    "ours": "from whygpu import think\n"
+    "next(think.generate(think.load({path!r}, path='fast'), 'Hello', chat=False, max_tokens=1))",
+    "peer": "import llama_cpp\n"
+    "m = llama_cpp.Llama({path!r}, n_ctx=512, n_threads={threads}, verbose=False)\n"
+    "next(m('Hello', max_tokens=1, stream=True))",
+}
+"""Programs that end after one token."""
+
+
+def first_token(path: Path, name: str, rounds: int, peer: bool) -> list[Row]:
+    """Seconds of whole processes, Python's start included."""
+
+    def run(side: str, cache: Path) -> float:
+        program = FIRST[side].format(path=str(path), threads=THREADS)
+        started = perf_counter()
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, env={**os.environ, "WHYGPU_CACHE": str(cache)}
+        )
+        return perf_counter() - started
+
+    with tempfile.TemporaryDirectory() as folder:
+        empty = [run("ours", Path(folder) / str(i)) for i in range(min(rounds, 3))]
+        warm, theirs = [], []
+        for _ in range(rounds):
+            warm.append(run("ours", Path(folder) / "0"))
+            theirs += [run("peer", Path(folder))] if peer else []
+    middle, best = (median(theirs), min(theirs)) if theirs else (None, None)
+    return [
+        Row(name, f"first token, {case}", median(ours), min(ours), middle, best,
+            middle / median(ours) if middle else None, None, "s")
+        for case, ours in (("no kernels", empty), ("warm", warm))
+    ]  # fmt: skip
 
 
 def compare(path: Path, name: str, rounds: int, bandwidth: float, peer: bool) -> list[Row]:
@@ -128,8 +179,9 @@ def compare(path: Path, name: str, rounds: int, bandwidth: float, peer: bool) ->
     ours = Ours(path)
     sides: list[Any] = [ours, *([LlamaCpp(path)] if peer else [])]
     rows = []
-    for case, work in CASES.items():
+    for case, (depth, work) in CASES.items():
         for side in sides:
+            fill(side, depth)
             work(side)  # warm
         rates = []
         for turn in range(rounds):  # who begins changes, so that a drift of the machine hits both
@@ -150,6 +202,19 @@ def compare(path: Path, name: str, rounds: int, bandwidth: float, peer: bool) ->
     return rows
 
 
+def files(folder: Path) -> Iterator[Path]:
+    """The default model, then synthetic ones, each written when its turn comes."""
+    from synthetic import ONE_BILLION, write
+
+    from whygpu import models
+
+    yield models.locate(models.DEFAULT)
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, mixed in (("Q8_0", ""), ("Q4_0", ""), ("Q4_K", "Q6_K"), ("F16", "")):
+        path = folder / f"synthetic-1.1b-{kind}.gguf"
+        yield path if path.exists() else write(path, kind, ONE_BILLION, mixed=mixed)
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(
@@ -158,17 +223,18 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--alone", action="store_true", help="do not run llama.cpp")
-    parser.add_argument("files", nargs="*", type=Path, help="GGUF files [default: the default model]")
+    parser.add_argument("--synthetic", type=Path, help="where to keep the synthetic files [default: nowhere]")
+    parser.add_argument("files", nargs="*", type=Path, help="GGUF files [default: as above]")
     arguments = parser.parse_args()
-    from whygpu import models
-
-    files = arguments.files or [models.locate(models.DEFAULT)]
     bandwidth = measure.roofline(quick=True).read_bandwidth
-    rows = [
-        row
-        for file in files
-        for row in compare(file, file.stem, arguments.rounds, bandwidth, not arguments.alone)
-    ]
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for file in arguments.files or files(arguments.synthetic or Path(folder)):
+            if file.stat().st_size < 500e6:
+                rows += first_token(file, file.stem, min(arguments.rounds, 5), not arguments.alone)
+            rows += compare(file, file.stem, arguments.rounds, bandwidth, not arguments.alone)
+            if file.parent == Path(folder):
+                file.unlink()
     if arguments.json:
         print(
             json.dumps(
@@ -177,13 +243,14 @@ def main() -> None:
             )
         )
         return
-    print(f"{THREADS} threads; read bandwidth {bandwidth / 1e9:.1f} GB/s; tokens/s, median (best)")
+    print(f"{THREADS} threads; read bandwidth {bandwidth / 1e9:.1f} GB/s; tokens/s or seconds, median (best)")
     print(f"{'model':34} {'case':20} {'ours':>16} {'llama.cpp':>16} {'ratio':>7} {'MBU':>6}")
     for row in rows:
-        peer = f"{row.peer:.0f} ({row.peer_best:.0f})" if row.peer else "-"
+        digits = 2 if row.unit == "s" else 0
+        peer = f"{row.peer:.{digits}f} ({row.peer_best:.{digits}f})" if row.peer else "-"
         ratio = f"{row.ratio:.2f}" if row.ratio else "-"
         mbu = f"{row.mbu:.0%}" if row.mbu else ""
-        ours = f"{row.ours:.0f} ({row.ours_best:.0f})"
+        ours = f"{row.ours:.{digits}f} ({row.ours_best:.{digits}f})"
         print(f"{row.model:34.34} {row.case:20} {ours:>16} {peer:>16} {ratio:>7} {mbu:>6}")
 
 

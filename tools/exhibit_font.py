@@ -70,6 +70,7 @@ def build(source: Path, weight: str, text: str) -> TTFont:
     collection = TTCollection(source / f"NotoSansCJK-{weight}.ttc")
     wanted = FACE if weight == "Regular" else f"{FACE} {weight}"
     font = next(face for face in collection.fonts if face["name"].getDebugName(4) == wanted)
+    font.recalcTimestamp = False  # the same characters, the same file
     options = subset.Options(layout_features=[], hinting=False, desubroutinize=True, notdef_outline=True)
     options.name_IDs = [0, 1, 2, 4, 5, 6, 13, 14]
     options.drop_tables += ["BASE", "GPOS", "GSUB", "GDEF", "VORG", "vhea", "vmtx"]

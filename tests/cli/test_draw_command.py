@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -246,6 +247,27 @@ def test_a_line_each_tenth_where_no_terminal_is(inside: Path) -> None:
     assert len(err.splitlines()) == 10
     assert "30 frames" in out
     assert here("cube", "-o", "x.png", *SMALL)[2] == ""
+
+
+def test_files_that_move(inside: Path) -> None:
+    pytest.importorskip("whygpu.draw.rig")
+    source = ROOT / "tests" / "draw" / "moving_gltf.py"
+    runpy.run_path(str(source))["moving_triangle"](inside / "m.gltf")
+    film = json.loads(drawn("m.gltf", "-o", "m.webp", "--animation", "Rise", "--fps", "4", *SMALL, "--json"))
+    (picture,) = film["pictures"]
+    assert (picture["frames"], picture["fps"]) == (8, 4.0)  # two seconds
+    still = json.loads(drawn("m.gltf", "-o", "m.png", "--camera", "eye", "--time", "1", *SMALL, "--json"))
+    assert still["pictures"][0]["camera"] is None  # the file's own, which may move
+    assert "one picture" in refused("m.gltf", "-o", "x.png", "--animation", "Rise")
+    assert "did you mean Rise" in refused("m.gltf", "-o", "x.gif", "--animation", "Ries")
+    drawn("m.gltf", "-o", "y.npy", "--view", "0,0", *SMALL)
+    drawn("m.gltf", "-o", "z.npy", "--view", "0,0", "--up", "z", *SMALL)  # it lies flat, seen edge on
+    assert len(np.unique(np.load("y.npy")[..., 0])) > len(np.unique(np.load("z.npy")[..., 0]))
+    drawn("m.gltf", "-o", "m.npz", *SMALL)
+    with np.load("m.npz") as arrays:
+        assert set(arrays) == {"rgba", "depth", "ids", "normals"}
+        there = arrays["ids"] >= 0
+        np.testing.assert_allclose(np.linalg.norm(arrays["normals"][there], axis=-1), 1, atol=1e-3)
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".webp", ".npz"])

@@ -162,7 +162,9 @@ def test_every_primitive_mode(tmp_path, mode, what, wanted, indexed):
     writer.scene({"mesh": 0})
     mesh = only(writer, tmp_path)
     assert np.array_equal(getattr(mesh, what), order[np.array(wanted)])
-    assert sum(found is not None and len(found) > 0 for found in (mesh.triangles, mesh.lines, mesh.points)) == 1
+    assert (
+        sum(found is not None and len(found) > 0 for found in (mesh.triangles, mesh.lines, mesh.points)) == 1
+    )
 
 
 def test_what_is_left_over_draws_nothing(tmp_path):

@@ -111,7 +111,9 @@ Pm 1
     assert (mapped.material.roughness, mapped.material.metallic) == (0.25, 1)
     # v up (0.5, 0.25) is sampled at (0.5 * 2 + 0.25, 0.25 * 3 + 0.5) with v up, 1 - that with v down
     assert np.allclose(np.array([0.5, 1 - 0.25, 1]) @ texture.transform.T, [1.25, 1 - 1.25])
-    assert np.array_equal(lines.positions[lines.lines][:, :, :2], [[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[0, 1], [0, 0]]])
+    assert np.array_equal(
+        lines.positions[lines.lines][:, :, :2], [[[0, 0], [1, 0]], [[1, 0], [1, 1]], [[0, 1], [0, 0]]]
+    )
     assert len(points.points) == 2 and lines.material.unlit
 
 
@@ -200,7 +202,12 @@ element face 2
 property list uchar int vertex_indices
 end_header
 """
-ROWS = [(0, 0, 0, 255, 0, 51, 0, 0), (1, 0, 0, 0, 0, 0, 1, 0), (1, 1, 0, 1, 2, 3, 1, 1), (0, 1, 0, 9, 9, 9, 0, 1)]
+ROWS = [
+    (0, 0, 0, 255, 0, 51, 0, 0),
+    (1, 0, 0, 0, 0, 0, 1, 0),
+    (1, 1, 0, 1, 2, 3, 1, 1),
+    (0, 1, 0, 9, 9, 9, 0, 1),
+]
 FACES = [(0, 1, 2, 3), (0, 1, 2)]
 
 
@@ -242,7 +249,8 @@ def test_ply_normals_strips_edges_points_and_textures(tmp_path):
     assert edges.lines.tolist() == [[2, 0]]
     strips = one(write(tmp_path, "s.ply",
                        f"{head}{vertex.replace('3', '4')}element tristrips 1\n"
-                       f"property list int int vertex_indices\nend_header\n{rows}1 1 0\n8 0 1 2 3 -1 2 1 0\n"))  # fmt: skip
+                       "property list int int vertex_indices\nend_header\n"
+                       f"{rows}1 1 0\n8 0 1 2 3 -1 2 1 0\n"))  # fmt: skip
     assert strips.triangles.tolist() == [[0, 1, 2], [1, 3, 2], [2, 1, 0]]
     Image.new("RGB", (2, 2), (1, 2, 3)).save(tmp_path / "a b.png")
     normals = "property float nx\nproperty float ny\nproperty float nz\nproperty float u\nproperty float v\n"
@@ -279,7 +287,8 @@ def test_ply_that_lies_is_refused(tmp_path, format, case):
 
 
 @pytest.mark.parametrize(
-    ("faces", "word"), [([(0, 1, 4)], "names vertex 4"), ([(0, 1, -1)], "vertex -1"), ([(0, 1)], "at least 3")]
+    ("faces", "word"),
+    [([(0, 1, 4)], "names vertex 4"), ([(0, 1, -1)], "vertex -1"), ([(0, 1)], "at least 3")],
 )
 @pytest.mark.parametrize("format", ["ascii", "binary_big_endian"])
 def test_ply_faces_that_lie_are_refused(tmp_path, faces, word, format):
@@ -354,7 +363,9 @@ def test_teapot_by_known_facts():
     # body's and the handle's
     points = np.round(control.reshape(-1, 3), 6) + 0.0
     assert len(np.unique(points, axis=0)) == 17 * 12 + 3 + 2 * 7 * 6 - 1
-    assert np.allclose(control.min((0, 1, 2)), [-3, -2, 0]) and np.allclose(control.max((0, 1, 2)), [3.525, 2, 3.15])
+    assert np.allclose(control.min((0, 1, 2)), [-3, -2, 0]) and np.allclose(
+        control.max((0, 1, 2)), [3.525, 2, 3.15]
+    )
     assert len(teapot(0).triangles) == 64
     for level in (3, 4):
         mesh = teapot(level)
@@ -404,7 +415,7 @@ def test_the_front_door(tmp_path, monkeypatch):
         with pytest.raises(UserError, match="no ordinary file"):
             draw.load(tmp_path / f"folder{suffix}")
     write(tmp_path, "a.txt", "words")
-    with pytest.raises(UserError, match="a .txt file cannot be drawn; read are .glb"):
+    with pytest.raises(UserError, match=r"a .txt file cannot be drawn; read are .glb"):
         draw.load(tmp_path / "a.txt")
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "cube", "not this one")

@@ -160,7 +160,9 @@ def skinned(extra_weights=False):
 @pytest.mark.parametrize("second_set", [False, True])
 def test_skinning(tmp_path, second_set):
     # Joint 1 turns by 90 degrees about z: a point p goes to (0, 1) + turned (p - (0, 1))
-    writer = animated("rotation", [0, 1], [[0, 0, 0, 1], [0, 0, HALF, HALF]], writer=skinned(second_set), node=2)
+    writer = animated(
+        "rotation", [0, 1], [[0, 0, 0, 1], [0, 0, HALF, HALF]], writer=skinned(second_set), node=2
+    )
     scene = load(writer, tmp_path)
     assert np.allclose(scene.nodes[0].mesh.positions, SQUARE, atol=1e-6)  # the bind pose
     assert np.array_equal(scene.nodes[0].transform, np.eye(4))
@@ -306,11 +308,14 @@ def test_z_up_turns_the_rig_too(tmp_path):
             lambda j: j["accessors"][j["skins"][0]["inverseBindMatrices"]].update(count=1),
             r"skins\[0\].inverseBindMatrices: 1 matrices for 2 joints",
         ),
-        (lambda j: j["animations"][0]["channels"][0].update(sampler=1), r"channels\[0\].sampler: there is no"),
+        (lambda j: j["animations"][0]["channels"][0].update(sampler=1),
+         r"channels\[0\].sampler: there is no"),
         (lambda j: j["animations"][0]["channels"][0]["target"].update(node=7), r"target.node: there is no"),
-        (lambda j: j["animations"][0]["samplers"][0].update(interpolation="EASE"), r"interpolation: .*'EASE'"),
+        (lambda j: j["animations"][0]["samplers"][0].update(interpolation="EASE"),
+         r"interpolation: .*'EASE'"),
         (lambda j: j["animations"][0]["samplers"][0].update(output=0), r"output: accessors\[0\] is VEC3"),
-        (lambda j: j["accessors"][-1].update(count=1), r"output: accessors\[\d+\] has 1 elements; 2 are needed"),
+        (lambda j: j["accessors"][-1].update(count=1),
+         r"output: accessors\[\d+\] has 1 elements; 2 are needed"),
         (lambda j: j["nodes"][2].update(matrix=[2] + [0] * 4 + [1] + [0] * 4 + [1] + [0] * 4 + [1]),
          r"channels\[0\].target: the node has a matrix"),
     ],

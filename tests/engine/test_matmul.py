@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from whygpu import engine
 
-BACKENDS = ["python", "cpu", "torch:cpu"]
+BACKENDS = ["python", "cpu", "numpy", "array-api-strict", "torch:cpu"]
 
 
 def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -99,12 +99,11 @@ def test_names_as_people_type_them(typed: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("a100", "A100 SXM4 40GB, A100 SXM4 80GB; give more"),
-        ("apple", "others; give more"),
+        ("apple", "names no chip"),
         ("rtx 4091", "near names: GeForce RTX 4090"),
-        ("", "not in the catalogue"),
+        ("", "names no chip"),
         ("zzz", "not in the catalogue"),
-        ("-;/", "not in the catalogue"),
+        ("-;/", "names no chip"),
     ],
 )
 def test_names_that_are_none(typed: str, said: str) -> None:

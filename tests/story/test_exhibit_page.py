@@ -12,7 +12,10 @@ import pytest
 
 from whygpu.story import exhibits
 from whygpu.story.exhibits import Job, Numbers
+from whygpu.story.exhibits.canvas import Sheet
 from whygpu.story.exhibits.page import fragment, page, script, style
+from whygpu.story.exhibits.svg import Elements
+from whygpu.story.text import texts
 
 CHROMIUM = shutil.which("chromium")
 NAMES = ("rotation", "cube", "mlp", "timeline")
@@ -47,6 +50,25 @@ def test_fragment_carries_all_numbers(found: dict[str, Numbers]) -> None:
     data = re.search(r'<script type="application/json" class="x-numbers">(.*?)</script>', html)
     assert data is not None and json.loads(data[1]) == json.loads(json.dumps(found["cube"].as_dict()))
     assert 'lang="zh-Hans"' in html and "立方体" in html
+
+
+def test_thin_fragment_keeps_its_length(found: dict[str, Numbers]) -> None:
+    cube = exhibits.load("cube")
+    sizes, lengths = [], []
+    for thin in (1, 3):
+        html = fragment(cube, found["cube"], "en", thin=thin)
+        data = json.loads(re.search(r'class="x-data">(.*?)</script>', html)[1])  # type: ignore[index]
+        sizes.append(len(html))
+        lengths.append(sum(data["times"]))
+    assert sizes[1] < 0.6 * sizes[0] and lengths == [72 * 60, 72 * 60]
+
+
+def test_words_cannot_become_elements() -> None:
+    sheet = Sheet(texts("en"), "cube")
+    sheet.text(10, 20, "</text><script>alert(1)</script>", tip='"onload="x')
+    elements = Elements("x-test")
+    elements.frame(sheet.shapes)
+    assert "<script" not in elements.texts[0] and '"onload' not in elements.texts[0]
 
 
 def test_page_forbids_every_request(found: dict[str, Numbers]) -> None:

@@ -34,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Pat
 @pytest.fixture(scope="module", params=tiny_families.CASES)
 def loaded(request: pytest.FixtureRequest, files: dict[tuple[str, str], Path]) -> tuple[str, think.Model]:
     form = "gguf" if tiny_families.has_gguf(request.param) else "safetensors"
-    return request.param, think.load(files[request.param, form], backend=one_thread())
+    return request.param, think.load(files[request.param, form], path="portable", backend=one_thread())
 
 
 def one_thread() -> engine.Backend:
@@ -55,7 +55,7 @@ def said(model: think.Model, ids: list[int], count: int) -> list[int]:
 def test_logits_and_64_greedy_tokens_equal_transformers(
     files: dict[tuple[str, str], Path], case: str, form: str
 ) -> None:
-    model = think.load(files[case, form], backend=one_thread())
+    model = think.load(files[case, form], path="portable", backend=one_thread())
     reference = tiny_families.make(case)
     # longrope: transformers changes all positions at the original context, halfway through a text
     count = 40 if "longrope" in case else 64
@@ -70,7 +70,7 @@ def test_logits_and_64_greedy_tokens_equal_transformers(
 
 def test_long_texts_take_the_long_divisors(files: dict[tuple[str, str], Path]) -> None:
     for form in ("gguf", "safetensors"):
-        model = think.load(files["phi3, longrope", form])
+        model = think.load(files["phi3, longrope", form], path="portable")
         ids = IDS * 4
         expected = tiny_models.reference_logits(tiny_families.make("phi3, longrope"), ids)
         assert np.abs(think.logits(model, ids) - expected).max() < 1e-3
@@ -131,12 +131,12 @@ def test_what_a_decode_step_reads(loaded: tuple[str, think.Model]) -> None:
 @pytest.mark.parametrize("case", ["gemma2", "gemma3", "mixtral", "phi3, partly rotary", "gpt2"])
 def test_other_backends_say_the_same(files: dict[tuple[str, str], Path], case: str) -> None:
     path = files[case, "gguf"]
-    expected = think.logits(think.load(path, backend=one_thread()), IDS)
-    strict: Any = tiny_models.StrictBackend()
+    expected = think.logits(think.load(path, path="portable", backend=one_thread()), IDS)
+    strict: Any = engine.backend("array-api-strict")
     for backend in (strict, "torch:cpu"):
-        model = think.load(path, backend=backend)
+        model = think.load(path, path="portable", backend=backend)
         assert np.abs(think.logits(model, IDS) - expected).max() < 1e-3
-        assert said(model, IDS, 4) == said(think.load(path), IDS, 4)
+        assert said(model, IDS, 4) == said(think.load(path, path="portable"), IDS, 4)
 
 
 def test_a_batch_is_its_sequences(loaded: tuple[str, think.Model]) -> None:
@@ -151,7 +151,7 @@ def test_a_batch_is_its_sequences(loaded: tuple[str, think.Model]) -> None:
 
 @pytest.mark.parametrize("case", ["gpt2", "llama", "gemma3", "qwen3-moe"])
 def test_embeddings_are_mean_hidden_states(files: dict[tuple[str, str], Path], case: str) -> None:
-    model = think.load(files[case, "gguf"])
+    model = think.load(files[case, "gguf"], path="portable")
     text = "Matrices, 矩阵."
     ids = model.tokenizer.encode(text)
     reference = tiny_families.make(case)

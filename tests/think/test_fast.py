@@ -102,25 +102,27 @@ LONGER = (
     TEXT
     + """
 
-To multiply two matrices, take a row of the first and a column of the second, multiply the numbers pair by
-pair, and add up the products. Every number of the result is made in this way, and none of them needs any of
-the others, so that many workers can share the task. A graphics processor has thousands of small arithmetic
-units for exactly this. When it draws a picture, each corner of each triangle is multiplied with a matrix that
-says where the camera stands. When it runs a language model, each word becomes a list of numbers, and that
-list is multiplied with one matrix after another, until the last one tells how likely every possible next word
-is. The machine does not know which of the two it is doing.
+To multiply two matrices, take a row of the first and a column of the second, multiply the numbers
+pair by pair, and add up the products. Every number of the result is made in this way, and none of
+them needs any of the others, so that many workers can share the task. A graphics processor has
+thousands of small arithmetic units for exactly this. When it draws a picture, each corner of each
+triangle is multiplied with a matrix that says where the camera stands. When it runs a language
+model, each word becomes a list of numbers, and that list is multiplied with one matrix after
+another, until the last one tells how likely every possible next word is. The machine does not know
+which of the two it is doing.
 
-There is one difference that matters. A picture has a million corners, and the same small matrix serves all of
-them. A model that writes one word after another has to read every one of its weights for each word, and it
-uses each weight only once. So the time is not spent on arithmetic; it is spent waiting for memory. This is why
-a model whose weights are stored in four bits instead of sixteen writes almost four times as fast, although the
-processor does more work to unpack them. It is also why a long prompt is read much faster than an answer is
-written: all words of the prompt are known, and each weight that was fetched can be used for many of them.
+There is one difference that matters. A picture has a million corners, and the same small matrix
+serves all of them. A model that writes one word after another has to read every one of its weights
+for each word, and it uses each weight only once. So the time is not spent on arithmetic; it is
+spent waiting for memory. This is why a model whose weights are stored in four bits instead of
+sixteen writes almost four times as fast, although the processor does more work to unpack them. It
+is also why a long prompt is read much faster than an answer is written: all words of the prompt are
+known, and each weight that was fetched can be used for many of them.
 
-The old mill by the river had not turned for thirty years when the children found the way in. Dust lay on the
-stones, and a family of owls had taken the upper floor. They cleaned the gears with sand and oil, and on the
-first day of spring, when the water was high, they lifted the gate. For a moment nothing happened. Then, with a
-groan that shook the windows, the wheel began to move.
+The old mill by the river had not turned for thirty years when the children found the way in. Dust
+lay on the stones, and a family of owls had taken the upper floor. They cleaned the gears with sand
+and oil, and on the first day of spring, when the water was high, they lifted the gate. For a moment
+nothing happened. Then, with a groan that shook the windows, the wheel began to move.
 """
 )
 
@@ -188,21 +190,25 @@ def test_the_ledger_equals_the_list_of_products(pair: tuple[think.Model, think.M
 
 
 def test_memory_grows_by_the_file_and_the_cache(pair: tuple[think.Model, think.Model]) -> None:
-    """At most 1.15 times the file, beside the cache, above a process that has nothing of the model but the
-    libraries and the compiled kernels: the file's pages are given back, no weight is kept twice."""
+    """At most 1.15 times the file, beside the cache, above a process that has the libraries, the compiled
+    kernels and the tokenizer: the file's pages are given back, no weight is kept twice."""
     program = (
         "import gc, psutil\nfrom whygpu import think, models\n"
+        "from whygpu.think.fast.run import FastCache, PackedModel\n"
         "place = models.locate(models.DEFAULT)\n"
+        "checkpoint = models.open_checkpoint(place)\n"
         "def answer():\n"
-        "    model = think.load(path='fast')\n"
-        "    list(think.generate(model, 'Hello', max_tokens=4, context=512))\n"
-        "    return model\n"
+        "    model = PackedModel(checkpoint, 2)\n"
+        "    cache = FastCache(model.architecture, 512)\n"
+        "    model.prefill(list(range(500)), cache)\n"
+        "    return model, cache\n"
+        "tokenizer = checkpoint.tokenizer()\n"
         "answer()\n"
         "gc.collect()\n"
         "before = psutil.Process().memory_info().rss\n"
         "model = answer()\n"
         "print(psutil.Process().memory_info().rss - before, place.stat().st_size)\n"
-        "print(models.kv_bytes(model.architecture, 512))"
+        "print(models.kv_bytes(checkpoint.architecture, 512))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     grown, size, cache = (float(word) for word in out.stdout.split())

@@ -1,4 +1,4 @@
-"""The fast path against the portable one: every family as it is stored, and quantised files of mixed types."""
+"""The fast path against the portable one: every family as stored, and quantised files of mixed types."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,11 @@ from synthetic import Shape, write
 HALF = 2.0**-11
 """What rounding to float16, as the cache does, may change of a number."""
 CASES = [
-    *(case for case in tiny_families.CASES if case not in ("llama, tied, head_dim not d/heads", "qwen3", "qwen3, biases")),
+    *(
+        case
+        for case in tiny_families.CASES
+        if case not in ("llama, tied, head_dim not d/heads", "qwen3", "qwen3, biases")
+    ),
     "qwen3, wide heads",
 ]
 tiny_families.CASES["qwen3, wide heads"] = ("Qwen3", {"head_dim": 32, "attention_bias": True})
@@ -44,7 +48,11 @@ def scores(model: think.Model, ids: list[int], at_once: int) -> Any:
 def test_families_equal_the_portable_path(case: str, tmp_path: Path) -> None:
     """Float32 weights: only the float16 cache differs, in a model of large random weights."""
     has = tiny_families.has_gguf(case)
-    path = tiny_families.write_gguf(case, tmp_path / "m.gguf") if has else tiny_families.write_folder(case, tmp_path)
+    path = (
+        tiny_families.write_gguf(case, tmp_path / "m.gguf")
+        if has
+        else tiny_families.write_folder(case, tmp_path)
+    )
     fast, portable = both(path)
     ids = [int(i) for i in np.random.default_rng(3).integers(1, 250, 21)]
     exact = think.logits(portable, ids)[-1]
@@ -56,7 +64,11 @@ def test_families_equal_the_portable_path(case: str, tmp_path: Path) -> None:
 def test_the_ledger_equals_the_list_of_products(case: str, tmp_path: Path) -> None:
     """Windows, experts (routed as transformers routes) and caps; a prompt of two chunks, then a token."""
     has = tiny_families.has_gguf(case)
-    path = tiny_families.write_gguf(case, tmp_path / "m.gguf") if has else tiny_families.write_folder(case, tmp_path)
+    path = (
+        tiny_families.write_gguf(case, tmp_path / "m.gguf")
+        if has
+        else tiny_families.write_folder(case, tmp_path)
+    )
     model = think.load(path, path="fast", backend=engine.backend("cpu", threads=2))
     ids = [int(i) for i in np.random.default_rng(3).integers(1, 250, 41)]
     mixed = model.architecture.experts > 0

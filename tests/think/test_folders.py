@@ -51,7 +51,7 @@ def changed(folders: Callable[[str], Path], tmp_path: Path) -> Callable[[str, Ch
 
 def difference(case: str, folder: Path) -> float:
     """From transformers' scores."""
-    found = think.logits(think.load(folder), IDS)
+    found = think.logits(think.load(folder, path="portable"), IDS)
     return float(np.abs(found - tiny_models.reference_logits(tiny_families.make(case), IDS)).max())
 
 

@@ -21,7 +21,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[think.Model, Any]:
     """A tiny model of 300 tokens and a context of 256, and transformers' own."""
     path = tmp_path_factory.mktemp("models") / "tiny.gguf"
     reference = tiny_models.llama(path)
-    return think.load(path), reference
+    return think.load(path, path="portable"), reference
 
 
 @pytest.fixture(scope="module")

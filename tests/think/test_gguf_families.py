@@ -117,7 +117,7 @@ def test_blocks_that_differ(tmp_path: Path) -> None:
         writer.add_tensor(names.get_name(name, try_suffixes=(".weight",)), np.ascontiguousarray(value))
     tiny_models.close(writer)
 
-    model = think.load(path)
+    model = think.load(path, path="portable")
     a = model.architecture
     assert (a.heads, a.kv_heads, a.d_ff, a.uniform) == (8, 4, 96, False)
     assert [(b.heads, b.kv_heads, b.d_ff) for b in a.blocks] == shapes

@@ -40,7 +40,7 @@ def greedy(model: think.Model, ids: list[int], count: int) -> list[int]:
 
 def test_logits_and_64_greedy_tokens_equal_transformers(pair: tuple[Path, Any]) -> None:
     path, reference = pair
-    model = think.load(path)
+    model = think.load(path, path="portable")
     expected = tiny_models.reference_logits(reference, IDS)
     found = think.logits(model, IDS)
     assert found.shape == (len(IDS), tiny_models.VOCAB)
@@ -53,15 +53,15 @@ def test_logits_and_64_greedy_tokens_equal_transformers(pair: tuple[Path, Any]) 
 @pytest.mark.parametrize("name", ["strict", "torch:cpu", "python"])
 def test_other_backends_say_the_same(pair: tuple[Path, Any], name: str) -> None:
     path, _ = pair
-    here: Any = tiny_models.StrictBackend() if name == "strict" else name
+    here: Any = engine.backend("array-api-strict") if name == "strict" else name
     ids, count = (IDS[:6], 4) if name == "python" else (IDS, 32)
-    ours, other = think.load(path), think.load(path, backend=here)
+    ours, other = think.load(path, path="portable"), think.load(path, path="portable", backend=here)
     assert np.abs(think.logits(ours, ids) - think.logits(other, ids)).max() < 1e-3
     assert greedy(ours, ids, count) == greedy(other, ids, count)
 
 
 def test_cache_equals_full_pass(pair: tuple[Path, Any]) -> None:
-    model = think.load(pair[0])
+    model = think.load(pair[0], path="portable")
     whole = think.logits(model, IDS)
     cache = think.Cache(model.architecture, len(IDS))
     with engine.using(model.backend):
@@ -75,7 +75,7 @@ def test_cache_equals_full_pass(pair: tuple[Path, Any]) -> None:
 
 
 def test_chunked_prefill_equals_one_pass(pair: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = think.load(pair[0])
+    model = think.load(pair[0], path="portable")
     whole = think.logits(model, IDS)
     module = importlib.import_module("whygpu.think.passes")
     monkeypatch.setattr(module, "PREFILL_CHUNK", 7)
@@ -95,7 +95,7 @@ def listed(stage: str, architecture: models.Architecture, **how: Any) -> dict[An
 
 
 def test_the_ledger_equals_the_list(pair: tuple[Path, Any]) -> None:
-    model = think.load(pair[0])
+    model = think.load(pair[0], path="portable")
     a = model.architecture
     cache = think.Cache(a, 64)
     with engine.ledger() as ledger, engine.using(model.backend):
@@ -111,14 +111,14 @@ def test_the_ledger_equals_the_list(pair: tuple[Path, Any]) -> None:
 
 
 def test_all_logits_are_listed_too(pair: tuple[Path, Any]) -> None:
-    model = think.load(pair[0])
+    model = think.load(pair[0], path="portable")
     with engine.ledger() as ledger:
         think.logits(model, IDS)
     assert ledger.counts("think") == listed("prefill", model.architecture, tokens=len(IDS), logits="all")
 
 
 def test_a_batch_is_its_sequences(pair: tuple[Path, Any]) -> None:
-    model = think.load(pair[0])
+    model = think.load(pair[0], path="portable")
     other = IDS[::-1]
     with engine.using(model.backend) as backend, engine.ledger() as ledger:
         cache = think.Cache(model.architecture, 32, batch=2)

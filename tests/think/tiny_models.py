@@ -1,15 +1,13 @@
 """Small random models of Hugging Face's transformers, written as GGUF files by the gguf package.
 
 So a test compares the whole way (file, header, dequantisation, Q/K order, forward pass) with an independent
-implementation. Also a backend on array-api-strict, which refuses everything that is not in the standard.
+implementation.
 """
 
-import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import array_api_strict
 import gguf
 import numpy as np
 import torch
@@ -23,32 +21,6 @@ torch.set_num_threads(
 VOCAB = 300
 TOKENS = [*byte_characters(), *(f"<|{i}|>" for i in range(VOCAB - 258)), "th", "<|im_end|>"]
 TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]"
-
-
-class StrictBackend:
-    """NumPy's values behind the standard's own rules."""
-
-    name = "strict"
-    xp = array_api_strict
-    device = array_api_strict.Device("CPU_DEVICE")
-    threads = 1
-    fast = False
-
-    def asarray(self, values: Any, dtype: str = "float32") -> Any:
-        return array_api_strict.asarray(np.asarray(values), dtype=getattr(array_api_strict, dtype))
-
-    def to_numpy(self, array: Any) -> Any:
-        return np.from_dlpack(array)
-
-    def matmul(self, a: Any, b: Any) -> Any:
-        return array_api_strict.matmul(a, b)
-
-    def synchronize(self) -> None:
-        pass
-
-    @contextlib.contextmanager
-    def active(self) -> Iterator[None]:
-        yield
 
 
 def llama(path: Path, *, heads: int = 4, kv_heads: int = 2, head_dim: int = 16, tied: bool = False) -> Any:

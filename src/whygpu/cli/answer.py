@@ -8,6 +8,7 @@ from typing import Any
 import whygpu
 from whygpu.engine import Ledger, Row
 from whygpu.engine.basis import Basis
+from whygpu.engine.ranks.alone import COMMUNICATION
 from whygpu.story.schema import Documented, LedgerLine
 
 __all__ = ["Answer", "StageShare", "answer", "bandwidth_share", "schema", "stage_shares"]
@@ -46,7 +47,8 @@ class StageShare(LedgerLine):
     """One product by name, or one step that is not a product, in prefill or in decode."""
 
     bound: str | None
-    """``memory`` below the ridge of the kept roofline, else ``arithmetic``; null: not measured."""
+    """``memory`` below the ridge of the kept roofline, else ``arithmetic``; ``ranks`` of what several ranks
+    send each other; null: not measured."""
 
 
 class Answer(Documented):
@@ -192,6 +194,8 @@ def stage_shares(ledger: Ledger, ridge: float | None) -> list[StageShare]:
 
 
 def _bound(row: Row, ridge: float | None) -> str | None:
+    if row.name.startswith(COMMUNICATION):
+        return "ranks"
     if ridge is None or not row.bytes:
         return None
     return "memory" if row.intensity < ridge else "arithmetic"

@@ -1,5 +1,6 @@
 """This machine's own factor: a short run of the default model against the prediction for it."""
 
+import itertools
 import math
 import time
 from typing import Any
@@ -29,8 +30,10 @@ def own_factor(machine: Any) -> float | None:
     stamps = [time.perf_counter() for _ in think.generate(model, PROMPT, max_tokens=TOKENS)]
     if len(stamps) < 12:
         return None
-    gaps = sorted(b - a for a, b in zip(stamps[4:], stamps[5:], strict=False))
+    gaps = sorted(b - a for a, b in itertools.pairwise(stamps[4:]))
     measured = gaps[len(gaps) // 2]
     shape = model.architecture if hasattr(model, "architecture") else models.get(models.DEFAULT)
-    guess = inference(shape, machine, quant=shape.quant, bits=shape.bits_per_weight, prompt_tokens=8, reply=TOKENS, own=0.0)
+    guess = inference(
+        shape, machine, quant=shape.quant, bits=shape.bits_per_weight, prompt_tokens=8, reply=TOKENS, own=0.0
+    )
     return math.log(measured / guess.single.seconds)

@@ -81,22 +81,26 @@ def _draw(
     from whygpu import engine
     from whygpu.cli.drawing_job import draw_one
     from whygpu.cli.drawing_targets import STDOUT, targets
+    from whygpu.cli.ranks import among_ranks, merged, open_backend
 
     moves = how["turntable"] or (how["animation"] is not None and how["time"] is None)
     paths = targets(scenes, output, how.pop("kind"), moves)
     if output == STDOUT and sys.stdout.isatty():
         raise click.UsageError("-o -: a terminal shows no PNG; send it on: ... -o - > picture.png")
-    backend = engine.backend(device, threads=threads)
+    backend = open_backend(device, threads, screen)
     pictures = []
     ledger = engine.Ledger() if with_ledger else None
-    with engine.using(backend):
+    with engine.using(backend), among_ranks(backend) as here:
         for scene, path in zip(scenes, paths, strict=True):
             picture = draw_one(scene, path, screen, how, ledger)
             pictures.append(picture)
-            if not screen.as_json:
+            if here.rank == 0 and not screen.as_json:
                 from whygpu.cli.tables.drawing import picture_line
 
                 screen.show(picture_line(screen.texts, picture))
+        ledger = merged(ledger) if ledger is not None else None
+        if here.rank != 0:
+            return
     from whygpu.cli.drawing_document import document
 
     result = document(pictures, backend, ledger)

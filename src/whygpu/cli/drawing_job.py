@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import math
 import sys
 from dataclasses import replace
@@ -20,13 +19,17 @@ from whygpu.cli.drawing_watch import Watch
 __all__ = ["draw_one", "plan_of", "suns"]
 
 
-def draw_one(name: str, path: Path, screen: Any, how: dict[str, Any], total: Any = None) -> PictureJson:
-    """Load, draw and write a scene; what that took. What was multiplied is added to the ledger ``total``."""
+def draw_one(name: str, path: Path, screen: Any, how: dict[str, Any], total: Any = None) -> Any:
+    """Load, draw and write a scene; what that took, as ``PictureJson`` (None on ranks that only help).
+
+    What was multiplied is added to the ledger ``total``.
+    """
     from whygpu import draw, engine
+    from whygpu.engine import ranks
 
     started = perf_counter()
     with screen.working("drawing.load", scene=name):
-        scene = draw.load(name, **({"up": "z"} if how["up"] == "z" else {}))
+        scene = draw.load(name, up=how["up"])
     loaded = perf_counter()
     with screen.working("step.draw"):
         plan = plan_of(scene, how, _kind(path).suffix)
@@ -40,6 +43,8 @@ def draw_one(name: str, path: Path, screen: Any, how: dict[str, Any], total: Any
         spent = perf_counter() - begun
     if total is not None:
         total.merge(heard)
+    if ranks.here().rank != 0:
+        return None
     return _picture(name, path, plan, watch, load_seconds=loaded - started, spent=spent)
 
 
@@ -59,9 +64,17 @@ def _warm_up(plan: Any, screen: Any) -> None:
 
 def _write(plan: Any, path: Path, watch: Watch) -> None:
     from whygpu import draw
+    from whygpu.engine import ranks
 
     progress = {"progress": watch.screen.progress} if watch.count == 1 else {}
-    frames = watch.over(draw.frames(plan, **progress))
+    drawn = draw.frames(plan, **progress)
+    if ranks.here().size > 1:  # each rank draws its share; rank 0 sees all of them, the others none
+        numbers = range(plan.film.count)
+        drawn = ranks.share(numbers, lambda number: next(draw.frames(plan, [number], **progress)))
+    frames = watch.over(drawn)
+    if ranks.here().rank != 0:
+        list(frames)
+        return
     if str(path) != STDOUT:
         draw.save(path, frames, plan.film)
         return
@@ -81,8 +94,8 @@ def _picture(
         size=(film.width, film.height),
         frames=film.count,
         fps=film.fps,
-        triangles=watch.statistics.triangles,
-        vertices=watch.statistics.vertices,
+        triangles=plan.scene.triangles,
+        vertices=plan.scene.vertices,
         pixels_tested=watch.pixels_tested,
         pixels_lit=watch.pixels_lit,
         path=watch.statistics.path,
@@ -113,7 +126,7 @@ def plan_of(scene: Any, how: dict[str, Any], suffix: str) -> Any:
     usual = {"samples": 1, "shadows": False, "wireframe": False, "exposure": 0.0}
     asked = {**how, "samples": int(how["samples"])}
     rendering |= {key: asked[key] for key, value in usual.items() if asked[key] != value}
-    if suffix == ".npz" and "normals" in inspect.signature(draw.render).parameters:
+    if suffix == ".npz":
         rendering["normals"] = True
     return draw.plan(
         scene,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from whygpu.engine import ranks
 from whygpu.engine.errors import UserError
 
 __all__ = ["one_clear_line"]
@@ -53,5 +54,7 @@ def one_clear_line() -> Iterator[None]:
 
 def _stop(message: str) -> None:
     line = " ".join(message.split())
-    print(f"whygpu: {line}", file=sys.stderr)  # noqa: T201
+    if ranks.claim_word():  # of several ranks that fail alike one says it
+        rank = f"rank {os.environ['RANK']}: " if ranks.here().size > 1 and line[:5] != "rank " else ""
+        print(f"whygpu: {rank}{line}", file=sys.__stderr__ if ranks.launched() else sys.stderr)
     sys.exit(BAD_INPUT)

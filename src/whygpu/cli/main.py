@@ -13,6 +13,7 @@ import rich_click as click
 from whygpu import __version__
 from whygpu.cli.bench import bench
 from whygpu.cli.claims import claims
+from whygpu.cli.doctor import doctor
 from whygpu.cli.draw import draw
 from whygpu.cli.exhibit import exhibit
 from whygpu.cli.failures import one_clear_line
@@ -20,6 +21,7 @@ from whygpu.cli.hardware import hardware
 from whygpu.cli.lab import lab
 from whygpu.cli.models import models
 from whygpu.cli.predict import predict
+from whygpu.cli.ranks import mute
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
 from whygpu.cli.serve import serve
@@ -34,7 +36,7 @@ click.rich_click.COMMAND_GROUPS = {
         {"name": "The whole story", "commands": ["run"]},
         {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "predict", "exhibit"]},
         {"name": "In a browser, and for programs", "commands": ["lab", "serve"]},
-        {"name": "What is known", "commands": ["models", "hardware", "claims"]},
+        {"name": "What is known", "commands": ["models", "hardware", "claims", "doctor"]},
     ]
 }
 
@@ -63,7 +65,7 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, lab, serve):
+for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, doctor, lab, serve):
     whygpu.add_command(command)
 
 
@@ -74,6 +76,7 @@ def main(arguments: list[str] | None = None) -> Any:
             stream.reconfigure(
                 errors="replace"
             )  # a terminal that cannot show a character shows a question mark
+    mute()
     with one_clear_line():
         whygpu.main(args=arguments, prog_name="whygpu", standalone_mode=False)
     sys.exit(0)

@@ -12,7 +12,19 @@ SHAPE = ("family", "layers", "d_model", "heads", "kv_heads", "head_dim", "d_ff",
 """What ``list --json`` says of a model's shape, beside its parameters and how they are stored."""
 
 
-@click.group()
+class ByName(click.RichGroup):
+    """``models NAME`` shows that model; without anything, the list."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put ``list`` or ``show`` before anything that is no command of this group."""
+        if not args or args[0] in ("--json", "--lang"):
+            args = ["list", *args]
+        elif args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=ByName)
 def models() -> None:
     """List, fetch, find and remove language models.
 
@@ -118,3 +130,21 @@ def path(name: str, as_json: bool, language: str | None) -> None:
     from whygpu.cli.screen import Screen
 
     Screen(language, as_json).place(name, catalogue.locate(name, download=False))
+
+
+@models.command()
+@click.argument("name")
+@json_option
+@language_option
+def show(name: str, as_json: bool, language: str | None) -> None:
+    """Show what one model costs: weights read, multiplied and cached, with the source.
+
+    Example: [bold]whygpu models show deepseek-v3[/bold]
+    """
+    from whygpu.cli.screen import Screen
+    from whygpu.cli.tables.outline import outline_entry, outline_table
+    from whygpu.models.outline_source import outline_source
+
+    screen = Screen(language, as_json)
+    shape = outline_source(name).outline
+    screen.json(outline_entry(shape)) if as_json else screen.show(outline_table(screen.texts, shape))

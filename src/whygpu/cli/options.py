@@ -36,7 +36,10 @@ threads_option: Decorator = click.option(
     help="CPU threads to use (default: all that this process may use).",
 )
 device_option: Decorator = click.option(
-    "--device", default="cpu", show_default=True, help="cpu, python (plain loops) or torch:<device>."
+    "--device",
+    default="cpu",
+    show_default=True,
+    help="cpu, torch:<device>, jax, cupy, numpy, python, or auto (the best that is here).",
 )
 
 

@@ -12,28 +12,69 @@ __all__ = ["predict"]
 
 @click.command()
 @click.argument("model", required=False)
-@click.option("--on", "machines", help="Machines, with commas between them: 4090,\"2x A100 80GB\",here. Default: a useful spread.")
-@click.option("--hardware", "hardware_file", type=click.Path(path_type=Path), help="A CSV file of your own machines (columns of the catalogue).")
-@click.option("--quant", help="How the weights are stored: Q4_K_M, Q8_0, F16, FP8, 4bit ... Default: Q4_K_M, or the file's own.")
-@click.option("--context", type=click.IntRange(1), help="Tokens that the cache is held for. Default: prompt and reply.")
+@click.option(
+    "--on",
+    "machines",
+    help='Machines, with commas between them: 4090,"2x A100 80GB",here. Default: a useful spread.',
+)
+@click.option(
+    "--hardware",
+    "hardware_file",
+    type=click.Path(path_type=Path),
+    help="A CSV file of your own machines (columns of the catalogue).",
+)
+@click.option(
+    "--quant",
+    help="How the weights are stored: Q4_K_M, Q8_0, F16, FP8, 4bit ... Default: Q4_K_M, or the file's own.",
+)
+@click.option(
+    "--context", type=click.IntRange(1), help="Tokens that the cache is held for. Default: prompt and reply."
+)
 @click.option("--prompt-tokens", type=click.IntRange(1), default=512, show_default=True)
 @click.option("--reply", type=click.IntRange(1), default=256, show_default=True, help="Tokens of the answer.")
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="Sequences side by side.")
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Devices of each kind.")
 @click.option("--link", help="nvlink, pcie3, pcie4, pcie5, ethernet or thunderbolt between them.")
-@click.option("--kv", type=click.Choice(["f16", "q8", "q4"]), default="f16", show_default=True, help="How the cache is stored.")
-@click.option("--runtime", help="cuda, metal, rocm, vulkan, sycl, cpu (llama.cpp), mlx, vllm, sglang, trtllm ...")
-@click.option("--gpu-layers", help="Blocks on the GPU, or auto (as many as fit).", default="auto", show_default=True)
+@click.option(
+    "--kv",
+    type=click.Choice(["f16", "q8", "q4"]),
+    default="f16",
+    show_default=True,
+    help="How the cache is stored.",
+)
+@click.option(
+    "--runtime", help="cuda, metal, rocm, vulkan, sycl, cpu (llama.cpp), mlx, vllm, sglang, trtllm ..."
+)
+@click.option(
+    "--gpu-layers", help="Blocks on the GPU, or auto (as many as fit).", default="auto", show_default=True
+)
 @click.option("--min-tok-s", type=click.FloatRange(0), help="Leave out what is slower.")
-@click.option("--budget", type=click.FloatRange(0), help="Leave out what costs more US dollars (launch price).")
+@click.option(
+    "--budget", type=click.FloatRange(0), help="Leave out what costs more US dollars (launch price)."
+)
 @click.option("--sort", type=click.Choice(["price", "speed", "watts"]), help="Order of the table.")
-@click.option("--train", is_flag=True, help="Training instead of answering; a built-in case: alexnet, transformer-big, gpt-3, llama-3.1-405b.")
+@click.option(
+    "--train",
+    is_flag=True,
+    help="Training instead of answering; a built-in case: alexnet, transformer-big, gpt-3, llama-3.1-405b.",
+)
 @click.option("--train-tokens", type=float, help="Tokens to train on, 15e12 say.")
-@click.option("--precision", type=click.Choice(["bf16", "fp8", "mxfp8", "nvfp4"]), default="bf16", show_default=True, help="Of training.")
+@click.option(
+    "--precision",
+    type=click.Choice(["bf16", "fp8", "mxfp8", "nvfp4"]),
+    default="bf16",
+    show_default=True,
+    help="Of training.",
+)
 @click.option("--draw", "draws", is_flag=True, help="Frames a second of a scene instead.")
 @click.option("--triangles", type=click.IntRange(1), default=100_000, show_default=True)
 @size_option
-@click.option("--validate", "validate_file", type=click.Path(path_type=Path), help="Compare with a CSV file of measurements.")
+@click.option(
+    "--validate",
+    "validate_file",
+    type=click.Path(path_type=Path),
+    help="Compare with a CSV file of measurements.",
+)
 @json_option
 @language_option
 def predict(model: str | None, language: str | None, as_json: bool, **options: Any) -> None:
@@ -92,23 +133,31 @@ def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[tuple[int
 
 def _here() -> Any:
     """This machine by its measured roofline (kept, or measured now)."""
+    import platform
+    from dataclasses import replace
+
     from whygpu.measure import kept_roofline, roofline
 
     kept = kept_roofline()
-    return (roofline(quick=True) if kept is None else kept).as_machine()
+    machine = (roofline(quick=True) if kept is None else kept).as_machine()
+    family = "CPU Arm" if platform.machine().lower() in ("arm64", "aarch64") else "CPU AVX2"
+    return replace(machine, details={**machine.details, "family": family})
 
 
 def _layers(text: str) -> int | None:
     if text == "auto":
         return None
     if not text.isdigit():
-        raise click.BadParameter(f"{text[:20]!r}: give a number of blocks, or auto", param_hint="--gpu-layers")
+        raise click.BadParameter(
+            f"{text[:20]!r}: give a number of blocks, or auto", param_hint="--gpu-layers"
+        )
     return int(text)
 
 
 def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
     from whygpu.cli.calibration import own_factor
     from whygpu.cli.tables.predict import answer_tables
+    from whygpu.engine import Basis
     from whygpu.models.outline_source import outline_source
     from whygpu.predict import inference
     from whygpu.predict.compare import choose, spread
@@ -117,19 +166,36 @@ def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
     results = []
     with screen.working("predict.working"):
         for count, machine in _machines(options, spread()):
-            measured = machine.bandwidth.basis == "measured"
+            measured = machine.bandwidth.basis is Basis.MEASURED
             results.append(
                 inference(
-                    source.outline, machine, quant=options["quant"] or source.quant, bits=None if options["quant"] else source.bits,
-                    context=options["context"], prompt_tokens=options["prompt_tokens"], reply=options["reply"], batch=options["batch"],
-                    count=count * options["count"], kv=options["kv"], runtime=options["runtime"],
-                    gpu_layers=_layers(options["gpu_layers"]), link=options["link"], own=own_factor(machine) if measured else None,
+                    source.outline,
+                    machine,
+                    quant=options["quant"] or source.quant,
+                    bits=None if options["quant"] else source.bits,
+                    context=options["context"],
+                    prompt_tokens=options["prompt_tokens"],
+                    reply=options["reply"],
+                    batch=options["batch"],
+                    count=count * options["count"],
+                    kv=options["kv"],
+                    runtime=options["runtime"],
+                    gpu_layers=_layers(options["gpu_layers"]),
+                    link=options["link"],
+                    own=own_factor(machine) if measured else None,
                 )
-            )  # fmt: skip
+            )
     kept = choose(results, least=options["min_tok_s"], budget=options["budget"], order=options["sort"])
     if screen.as_json:
-        screen.json({"model": source.outline.name, "parameters": source.outline.parameters, "active": source.outline.active,
-                     "source": source.outline.source, "predictions": [r.as_dict() for r in kept]})  # fmt: skip
+        screen.json(
+            {
+                "model": source.outline.name,
+                "parameters": source.outline.parameters,
+                "active": source.outline.active,
+                "source": source.outline.source,
+                "predictions": [r.as_dict() for r in kept],
+            }
+        )
     else:
         screen.show(*answer_tables(screen.texts, source.outline, kept))
 
@@ -141,19 +207,27 @@ def _train(screen: Any, model: str, options: dict[str, Any]) -> None:
 
     if options["train_tokens"] is None:
         if model.lower() not in history_names():
-            raise click.UsageError(f"--train needs --train-tokens, or a built-in case: {', '.join(history_names())}")
+            raise click.UsageError(
+                f"--train needs --train-tokens, or a built-in case: {', '.join(history_names())}"
+            )
         case = history(model)
         screen.json(case.as_dict()) if screen.as_json else screen.show(*history_tables(screen.texts, case))
         return
     shape = outline_source(model).outline
     runs = [
         training(
-            shape, machine, tokens=options["train_tokens"], count=count * options["count"], precision=options["precision"],
+            shape,
+            machine,
+            tokens=options["train_tokens"],
+            count=count * options["count"],
+            precision=options["precision"],
             sequence=min(options["context"] or 4096, shape.context),
         )
         for count, machine in _machines(options, ("A100 SXM4 80GB", "H100 SXM5 80GB", "B200 SXM 180GB"))
-    ]  # fmt: skip
-    screen.json([run.as_dict() for run in runs]) if screen.as_json else screen.show(*training_tables(screen.texts, runs))
+    ]
+    screen.json([run.as_dict() for run in runs]) if screen.as_json else screen.show(
+        *training_tables(screen.texts, runs)
+    )
 
 
 def _draw(screen: Any, options: dict[str, Any]) -> None:
@@ -165,7 +239,9 @@ def _draw(screen: Any, options: dict[str, Any]) -> None:
         drawing(machine, triangles=options["triangles"], size=options["size"])
         for _, machine in _machines(options, spread())
     ]
-    screen.json([frame.as_dict() for frame in frames]) if screen.as_json else screen.show(*drawing_tables(screen.texts, frames))
+    screen.json([frame.as_dict() for frame in frames]) if screen.as_json else screen.show(
+        *drawing_tables(screen.texts, frames)
+    )
 
 
 def _validate(screen: Any, path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import rich_click as click
 
 from whygpu.cli.options import device_option, json_option, language_option, threads_option
+from whygpu.engine import ranks
 
 __all__ = ["think"]
 
@@ -48,6 +49,13 @@ INTERRUPTED = 130
     help="Show the K likeliest next words at each step.",
 )
 @device_option
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "bfloat16", "float16"]),
+    default="float32",
+    show_default=True,
+    help="What weights and cache are held in (on torch:<device>, jax, cupy).",
+)
 @threads_option
 @click.option("--ledger", "with_ledger", is_flag=True, help="What was multiplied, in prefill and decode.")
 @json_option
@@ -60,6 +68,7 @@ def think(
     system: str | None,
     max_tokens: int | None,
     device: str,
+    dtype: str,
     threads: int | None,
     with_ledger: bool,
     as_json: bool,
@@ -69,20 +78,22 @@ def think(
     """Let a language model answer PROMPT (- reads it from stdin).
 
     Examples: [bold]whygpu think "Why is the sky blue?" --show-candidates 5[/bold],
-    [bold]whygpu think -i --system "Be brief." --temperature 0.7[/bold]
+    [bold]whygpu think -i --system "Be brief." --temperature 0.7[/bold],
+    [bold]torchrun --nproc-per-node 2 -m whygpu think "Hello"[/bold] (the model shared among two ranks)
     """
     from whygpu import engine
+    from whygpu.cli.ranks import among_ranks, open_backend
     from whygpu.cli.screen import Screen
 
     prompt = _given(prompt, interactive, as_json)
     how |= {"max_tokens": max_tokens or MAX_TOKENS[interactive], "chat": chat, "system": system}
     screen = Screen(language, as_json)
-    backend = engine.backend(device, threads=threads)
-    started = perf_counter()
-    loaded = _load(model, backend, screen)
-    load_seconds = perf_counter() - started
-    _say_how_it_continues(loaded, chat, screen)
-    with engine.using(backend):
+    backend = open_backend(device, threads, screen)
+    with among_ranks(backend), engine.using(backend):
+        started = perf_counter()
+        loaded = _load(model, backend, screen, dtype)
+        load_seconds = perf_counter() - started
+        _say_how_it_continues(loaded, chat, screen)
         if interactive:
             _talk(loaded, prompt, screen, with_ledger, how)
         else:
@@ -91,6 +102,8 @@ def think(
 
 def _given(prompt: str | None, interactive: bool, as_json: bool) -> str | None:
     """The prompt, from the command line or stdin."""
+    if ranks.launched() and (interactive or prompt == "-"):
+        raise click.UsageError("several ranks cannot read one keyboard: give the prompt as an argument")
     if interactive and as_json:
         raise click.UsageError("--interactive talks with a person; for --json give one prompt")
     if prompt is None and not interactive:
@@ -106,7 +119,7 @@ def _given(prompt: str | None, interactive: bool, as_json: bool) -> str | None:
         raise click.UsageError(f"stdin: byte {error.start + 1} is not UTF-8 text") from error
 
 
-def _load(name: str | None, backend: Any, screen: Any) -> Any:
+def _load(name: str | None, backend: Any, screen: Any, dtype: str) -> Any:
     from whygpu.engine.errors import UserError
     from whygpu.story.thinking import load_model
 
@@ -120,7 +133,7 @@ def _load(name: str | None, backend: Any, screen: Any) -> Any:
             reasons.append(screen.texts(key, **values))
 
     with screen.working("step.load"):
-        loaded = load_model(name, backend, progress)
+        loaded = load_model(name, backend, progress, dtype)
     if loaded.invented:
         for line in (*reasons, screen.texts("think.warning")):
             screen.err.print(line, style="bold yellow", markup=False)
@@ -148,6 +161,7 @@ def _answer(
     from whygpu import engine
     from whygpu import think as thinking
     from whygpu.cli.answer import answer, bandwidth_share, stage_shares, steps
+    from whygpu.cli.ranks import merged
     from whygpu.cli.speaking import speak
     from whygpu.cli.tables.answer import ending_note, speed_line, stage_tables
     from whygpu.think.generate import as_chat
@@ -160,7 +174,7 @@ def _answer(
         raise KeyboardInterrupt
     roof = _roof(loaded.backend.name)
     ridge = roof.ridge() if roof else None
-    shares = stage_shares(ledger, ridge) if ledger else None
+    shares = stage_shares(merged(ledger), ridge) if ledger else None
     if screen.as_json:
         document = answer(
             loaded, generation, prompt=prompt, system=how["system"],

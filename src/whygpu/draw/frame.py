@@ -28,7 +28,7 @@ class Statistics:
     path: str
     """``fast`` or ``portable``."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Measured here, by stage: ``vertex``, ``raster``, ``shade``."""
+    """Measured here, by stage: ``vertex``, ``raster``, ``shade``, and ``shadow`` where there are any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,12 @@ class Frame:
     depth: NDArray[np.float32]
     """(height, width): 0 at the near plane, 1 at the far plane and where nothing is."""
     ids: NDArray[np.int32]
-    """(height, width): the triangle seen, counted through the scene's nodes; -1 where nothing is."""
+    """(height, width): the triangle seen, counted through the scene's nodes; -1 where nothing is. Lines and
+    points come after all triangles, two ids each. What is blended is not counted as seen."""
     statistics: Statistics
+    normals: NDArray[np.float32] | None = None
+    """(height, width, 3): the unit normal in the world of what is seen, turned to the eye; 0 where nothing
+    is. None where it was not asked for."""
 
     def save(self, path: str | Path) -> None:
         """Write a picture or arrays, by the suffix (``output.save``); whole or not at all.

@@ -156,9 +156,9 @@ class Rig:
         with scope("draw", "animate"), np.errstate(over="ignore", invalid="ignore"):
             worlds = self._worlds(moved)
             nodes = tuple(self._placed(part, worlds, weights.get(part.node)) for part in self.parts)
-        low, high = _extent(nodes)
-        cameras = tuple(_camera(lens, worlds[lens.node], low, high) for lens in self.lenses)
-        lights = tuple(_light(light, worlds[node]) for node, light in self.lamps)
+            low, high = _extent(nodes)
+            cameras = tuple(_camera(lens, worlds[lens.node], low, high) for lens in self.lenses)
+            lights = tuple(_light(light, worlds[node]) for node, light in self.lamps)
         return replace(
             scene, nodes=nodes, cameras=cameras, lights=lights if self.lamps else scene.lights, rig=self
         )

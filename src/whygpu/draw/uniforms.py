@@ -6,7 +6,8 @@ The matrices are chained here, as small products of the engine, and then made *e
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +15,44 @@ from numpy.typing import NDArray
 from whygpu.draw.camera import cross, projection_matrix, rays, view_matrix
 from whygpu.draw.fast.rules import GUARD, HALF, POSITION_BITS
 from whygpu.draw.light import Background, Light
+from whygpu.draw.material import Material
 from whygpu.draw.scene import Camera, Scene
+from whygpu.draw.shadow import Shadows, map_side, shadows
 from whygpu.engine import current, matmul
 
-__all__ = ["Uniforms", "exact", "uniforms"]
+__all__ = ["Options", "Uniforms", "exact", "of_shadows", "uniforms"]
 
 Matrix = NDArray[np.float64]
 Floats = NDArray[np.float32]
 
-MATERIAL = 8
-"""Floats a node's material takes: base colour, metallic, emissive, roughness."""
+MATERIAL = 16
+"""Floats a node's material takes; see ``Uniforms.material``."""
+LAMP = 16
+"""Floats a light takes; see ``Uniforms.lamps``."""
+MODES = {"opaque": 0, "mask": 1, "blend": 2}
+KINDS = {"directional": 0, "point": 1, "spot": 2}
 
 # The default lights, in eye space (x right, y up, z to the eye): key, fill, rim.
 DEFAULT_LIGHTS = (
     Light((0.55, -0.75, -0.65), (0.86, 0.82, 0.76)),
-    Light((-0.85, -0.10, -0.45), (0.27, 0.29, 0.33)),
-    Light((-0.35, -0.45, 0.85), (0.55, 0.60, 0.70)),
+    Light((-0.85, -0.10, -0.45), (0.27, 0.29, 0.33), casts_shadow=False),
+    Light((-0.35, -0.45, 0.85), (0.55, 0.60, 0.70), casts_shadow=False),
 )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a frame is asked for beside scene, camera, size and background."""
+
+    shadows: bool = False
+    samples: int = 1
+    """A pixel: 1, 4 or 16."""
+    exposure: float = 0.0
+    """In stops: each makes everything twice as bright."""
+    normals: bool = False
+    """Whether the frame carries normals."""
+    lights: tuple[Light, ...] | None = None
+    """In place of the scene's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,55 +70,151 @@ class Uniforms:
     flip: NDArray[np.int64]
     """(nodes,): 1 where the transform mirrors, so that front faces wind clockwise."""
     double_sided: NDArray[np.int64]
-    """(nodes,): 1 where backs are drawn."""
+    """(nodes,): 1 where backs are drawn; -1 where nothing is, since the node is not opaque."""
+    mixed: NDArray[np.int64]
+    """(nodes,): the same for the nodes that are not opaque: -1 where a node is."""
     material: Floats
-    """(nodes, 8): base colour, metallic, emissive, roughness."""
+    """(nodes, 16): base colour, metallic, emissive, roughness, alpha, alpha cutoff, alpha mode, whether it is
+    unlit, normal scale, occlusion strength, exposure of what is unlit, specular factor."""
+    linear: Floats
+    """(nodes, 3, 3): a tangent times this is the tangent in the world."""
     viewport: Matrix
     """(6,): scale and centre of x and y in sub-pixel units, the guard band in clip space for x and y."""
     depth_scale: float
     """What w is multiplied by, to stay within float32."""
     rays: Floats
     """(3, 3): see ``camera.rays``."""
+    sight: Matrix
+    """(6, 3): a pixel (x, y) shows what lies at rows[0] + x rows[1] + y rows[2] plus a distance times
+    (rows[3] + x rows[4] + y rows[5]), in the world."""
+    distance: Matrix
+    """(2,): the distance is the first plus the second times w (of an orthographic camera: times depth)."""
+    orthographic: bool
     lights: Floats
     """(lights, 6): the unit vector to the light and its colour, in the world."""
+    lamps: Matrix
+    """(lights, 16): the same, then kind (0 directional, 1 point, 2 spot), position, 1 / reach, scale and
+    offset of the cosine of a spot's cone, first shadow map (-1: none), size of a texel of it: a constant, and
+    for a unit of distance. A spot's vector points against its axis."""
+    shadows: Shadows
+    located: bool
+    """Whether the light depends on where in the world a pixel lies."""
+    samples: int
+    normals: bool
+    """Whether the frame carries normals."""
+    full: bool
+    """Whether pixels need more than directional light on opaque surfaces without textures."""
     ambient: Floats
     """(2, 3): mean of sky and ground, half their difference."""
     background: NDArray[np.uint8]
     """(height, 4): sRGB of each row where nothing is."""
 
 
-def uniforms(scene: Scene, camera: Camera, width: int, height: int, background: Background) -> Uniforms:
+def uniforms(
+    scene: Scene,
+    camera: Camera,
+    width: int,
+    height: int,
+    background: Background,
+    options: Options | None = None,
+) -> Uniforms:
     """Chain model, view and projection of every node and gather the rest."""
+    options = options or Options()
     view = view_matrix(camera)
     world_to_clip = _product(projection_matrix(camera, width / height), view, "projection-view matrix")
     nodes = len(scene.nodes)
     clip, grid = np.zeros((nodes, 4, 4)), np.zeros((nodes, 3))
     normal, flip = np.zeros((nodes, 3, 3)), np.zeros(nodes, np.int64)
-    double_sided = np.array([node.mesh.material.double_sided for node in scene.nodes], np.int64)
-    material = np.zeros((nodes, MATERIAL), np.float32)
     for i, node in enumerate(scene.nodes):
         chained = _product(world_to_clip, node.transform, "model-view-projection matrix")
         clip[i], grid[i] = exact(chained.T, node.mesh.reach)
-        linear = node.transform[:3, :3]
-        normal[i], flip[i] = _cofactors(linear)
-        look = node.mesh.material
-        material[i] = *look.base_color, look.metallic, *look.emissive, look.roughness
-    return Uniforms(
-        width,
-        height,
-        clip,
-        grid,
-        normal,
-        flip,
-        double_sided,
-        material,
-        _viewport(width, height),
-        1.0 if camera.height is not None else 1.0 / camera.far,
-        rays(camera, width, height).astype(np.float32),
-        _lights(scene, view),
-        _ambient(scene),
-        _rows(background, height),
+        normal[i], flip[i] = _cofactors(node.transform[:3, :3])
+    materials = [node.mesh.material for node in scene.nodes]
+    both = np.array([material.double_sided for material in materials], np.int64)
+    opaque = np.array([material.alpha_mode == "opaque" for material in materials], bool)
+    gain = 2.0**options.exposure
+    lights = _in_world(scene.lights if options.lights is None else options.lights, view)
+    cast = [replace(light, casts_shadow=light.casts_shadow and options.shadows) for light in lights]
+    maps = shadows(
+        cast, scene.geometry.bounds if options.shadows else np.zeros((1, 3)), map_side(width, height)
     )
+    sight, distance = _sight(camera, width, height)
+    return Uniforms(
+        width=width,
+        height=height,
+        clip=clip,
+        grid=grid,
+        normal=normal,
+        flip=flip,
+        double_sided=np.where(opaque, both, -1),
+        mixed=np.where(opaque, -1, both),
+        material=_materials(materials, gain),
+        linear=np.array([n.transform[:3, :3].T for n in scene.nodes], np.float32).reshape(-1, 3, 3),
+        viewport=_viewport(width, height),
+        depth_scale=1.0 if camera.height is not None else 1.0 / camera.far,
+        rays=rays(camera, width, height).astype(np.float32),
+        sight=sight,
+        distance=distance,
+        orthographic=camera.height is not None,
+        lights=_lights(lights, gain),
+        lamps=_lamps(lights, gain, maps),
+        ambient=_ambient(scene) * np.float32(gain),
+        background=_rows(background, height),
+        shadows=maps,
+        located=bool(maps.cameras) or any(light.kind != "directional" for light in lights),
+        samples=options.samples,
+        normals=options.normals,
+        full=_is_full(scene, lights, maps, options) or not bool(opaque.all()),
+    )
+
+
+def of_shadows(scene: Scene, constants: Uniforms) -> list[Uniforms]:
+    """The constants with which each shadow map is drawn: all that is not blended, backs and fronts alike."""
+    casts = [node.mesh.material.alpha_mode != "blend" for node in scene.nodes]
+    drawn = np.where(casts, 1, -1).astype(np.int64)
+    side, nothing = constants.shadows.side, Background()
+    plain = Options(lights=())
+    return [
+        replace(uniforms(scene, camera, side, side, nothing, plain), double_sided=drawn)
+        for camera in constants.shadows.cameras
+    ]
+
+
+def _is_full(scene: Scene, lights: Sequence[Light], maps: Shadows, options: Options) -> bool:
+    """Whether the shading needs more than normals, colours and directional lights."""
+    materials = [node.mesh.material for node in scene.nodes]
+    return (
+        bool(maps.cameras)
+        or options.samples > 1
+        or options.normals
+        or any(light.kind != "directional" for light in lights)
+        or any(material.unlit or any(material.textures) for material in materials)
+    )
+
+
+def _materials(materials: list[Material], gain: float) -> Floats:
+    rows = np.zeros((len(materials), MATERIAL), np.float32)
+    for row, m in zip(rows, materials, strict=True):
+        emissive = np.asarray(m.emissive) * gain
+        row[:] = (
+            *m.base_color, m.metallic, *emissive, m.roughness, m.alpha, m.alpha_cutoff, MODES[m.alpha_mode],
+            m.unlit, m.normal_scale, m.occlusion_strength, gain, m.specular,
+        )  # fmt: skip
+    return rows
+
+
+def _sight(camera: Camera, width: int, height: int) -> tuple[Matrix, Matrix]:
+    """How a pixel and a distance give a place in the world."""
+    eye = np.asarray(camera.eye, np.float64)
+    towards = rays(camera, width, height)
+    zero = np.zeros((2, 3))
+    if camera.height is None:
+        return np.concatenate([eye[None], zero, -towards]), np.array([0.0, camera.far])
+    right, up = view_matrix(camera)[:2, :3]
+    step = camera.height / height  # a pixel's side
+    corner = eye - right * (width / 2 - 0.5) * step + up * (height / 2 - 0.5) * step
+    place = np.stack([corner, right * step, -up * step, -towards[0]])
+    return np.concatenate([place, zero]), np.array([camera.near, camera.far - camera.near])
 
 
 def exact(matrix: Matrix, reach: Matrix) -> tuple[Matrix, Matrix]:
@@ -152,15 +270,32 @@ def _viewport(width: int, height: int) -> Matrix:
     return np.array([sx, sx, -sy, sy, 2.0 * GUARD / width, 2.0 * GUARD / height])
 
 
-def _lights(scene: Scene, view: Matrix) -> Floats:
-    lights = DEFAULT_LIGHTS if scene.lights is None else scene.lights
+def _in_world(lights: Sequence[Light] | None, view: Matrix) -> Sequence[Light]:
+    """The lights; the default ones move with the eye."""
+    if lights is not None:
+        return lights
+    turn = view[:3, :3].T  # from eye space to the world
+    return [replace(light, direction=tuple((turn @ light.direction).tolist())) for light in DEFAULT_LIGHTS]
+
+
+def _lights(lights: Sequence[Light], gain: float) -> Floats:
     rows = []
     for light in lights:
         towards = -np.asarray(light.direction, np.float64)
-        if scene.lights is None:
-            towards = view[:3, :3].T @ towards  # from eye space to the world
-        rows.append([*(towards / np.linalg.norm(towards)), *light.color])
+        rows.append([*(towards / np.linalg.norm(towards)), *(np.asarray(light.color) * gain)])
     return np.array(rows, np.float32).reshape(-1, 6)
+
+
+def _lamps(lights: Sequence[Light], gain: float, maps: Shadows) -> Matrix:
+    rows = np.zeros((len(lights), LAMP))
+    rows[:, :6] = _lights(lights, gain)
+    for row, light, first, texel in zip(rows, lights, maps.first, maps.texel, strict=True):
+        inner, outer = (math.cos(math.radians(angle)) for angle in (light.inner, light.outer))
+        scale = 1 / max(0.001, inner - outer)  # KHR_lights_punctual
+        row[6:] = (
+            KINDS[light.kind], *light.position, 1 / light.reach, scale, -outer * scale, first, *texel,
+        )  # fmt: skip
+    return rows
 
 
 def _ambient(scene: Scene) -> Floats:

@@ -1,6 +1,6 @@
 """The one matrix multiply, where it runs, and the ledger that sees it."""
 
-from whygpu.engine.backends import Backend, backend, current, using
+from whygpu.engine.backends import DTYPES, Backend, backend, current, using
 from whygpu.engine.basis import Basis
 from whygpu.engine.cache import cache_dir
 from whygpu.engine.errors import UserError
@@ -10,6 +10,7 @@ from whygpu.engine.progress import Progress, silent
 from whygpu.engine.threads import available_threads, team
 
 __all__ = [
+    "DTYPES",
     "Backend",
     "Basis",
     "Ledger",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -387,12 +388,19 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype).rsplit(".", maxsplit=1)[-1]
 
 
+@functools.cache
+def width(dtype: Any) -> int:
+    """Bytes of a number, by its type's name: every namespace has that, not all have ``itemsize``."""
+    digits = re.search(r"\d+", dtype_name(dtype))
+    return int(digits[0]) // 8 if digits else 1
+
+
 def _product(seen: Seen) -> Product:
     scope, name, a, b, dtype = seen
     *stack, m, k = a
     n = b[-1]
     batch = prod(_broadcast(tuple(stack), b[:-2]))
-    size = (prod(a) + prod(b) + batch * m * n) * int(dtype.itemsize)
+    size = (prod(a) + prod(b) + batch * m * n) * width(dtype)
     return Product(scope, name, batch, m, n, k, dtype_name(dtype), size)
 
 

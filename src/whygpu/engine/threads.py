@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-__all__ = ["Team", "available_threads", "team"]
+__all__ = ["Team", "available_threads", "own_threads", "team"]
 
 
 @functools.cache
@@ -22,6 +22,12 @@ def available_threads() -> int:
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota = _cgroup_quota()
     return max(1, min(count, math.ceil(quota))) if quota else max(1, count)
+
+
+def own_threads() -> int:
+    """This process's share of those, where torchrun started several on this machine."""
+    beside = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    return max(1, available_threads() // max(1, int(beside) if beside.isdecimal() else 1))
 
 
 def _cgroup_quota() -> float | None:

@@ -7,7 +7,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from whygpu.measure.device import DeviceRoofline, device_roofline
     from whygpu.measure.host import Host, this_host
+    from whygpu.measure.links import Link, Links, kept_links, measure_links
     from whygpu.measure.machine import DTYPES, Figure, Machine
     from whygpu.measure.probe import kept_roofline, roofline
     from whygpu.measure.rates import Flag, Launch, Rate
@@ -16,21 +18,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DTYPES",
+    "DeviceRoofline",
     "Figure",
     "Flag",
     "Host",
     "Launch",
+    "Link",
+    "Links",
     "Machine",
     "Rate",
     "Roofline",
     "Timing",
+    "device_roofline",
+    "kept_links",
     "kept_roofline",
+    "measure_links",
     "roofline",
     "this_host",
     "time_call",
 ]
 
 _PLACES = {
+    "device": ("DeviceRoofline", "device_roofline"),
+    "links": ("Link", "Links", "kept_links", "measure_links"),
     "host": ("Host", "this_host"),
     "machine": ("DTYPES", "Figure", "Machine"),
     "probe": ("kept_roofline", "roofline"),

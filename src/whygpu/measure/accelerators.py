@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Accelerator", "find_accelerators"]
+__all__ = ["Accelerator", "ask", "find_accelerators"]
 
 PATIENCE = 4.0
 """Seconds that a vendor's program may take."""
@@ -51,7 +51,7 @@ def find_accelerators() -> tuple[Accelerator, ...]:
     return tuple(named + bare)
 
 
-def _ask(*command: str) -> str:
+def ask(*command: str) -> str:
     """What a program says, or nothing where it is missing, fails or takes too long."""
     program = shutil.which(command[0])
     if program is None:
@@ -66,7 +66,7 @@ def _ask(*command: str) -> str:
 
 
 def _nvidia() -> list[Accelerator]:
-    text = _ask("nvidia-smi", "--query-gpu=name,memory.total,power.limit", "--format=csv,noheader,nounits")
+    text = ask("nvidia-smi", "--query-gpu=name,memory.total,power.limit", "--format=csv,noheader,nounits")
     return parse_nvidia(text)
 
 
@@ -84,7 +84,7 @@ def parse_nvidia(text: str) -> list[Accelerator]:
 
 
 def _amd() -> list[Accelerator]:
-    return parse_rocm(_ask("rocm-smi", "--showproductname", "--showmeminfo", "vram", "--json"))
+    return parse_rocm(ask("rocm-smi", "--showproductname", "--showmeminfo", "vram", "--json"))
 
 
 def parse_rocm(text: str) -> list[Accelerator]:
@@ -105,7 +105,7 @@ def parse_rocm(text: str) -> list[Accelerator]:
 
 def _apple() -> list[Accelerator]:
     if sys.platform == "darwin" and platform.machine() == "arm64":
-        chip = _ask("sysctl", "-n", "machdep.cpu.brand_string").strip() or "Apple chip"
+        chip = ask("sysctl", "-n", "machdep.cpu.brand_string").strip() or "Apple chip"
         return [Accelerator(f"{chip} GPU (memory shared with the CPU)", None, None, "platform")]
     return []
 

@@ -60,6 +60,24 @@ class Checkpoint:
         raw, kind = self._rows(name)
         return _floats(raw, kind).reshape(self.places[name].shape)
 
+    def part(self, name: str, axis: int, start: int, stop: int) -> Any:
+        """``array(name)`` from ``start`` to ``stop`` along ``axis``; no more is turned into float32.
+
+        What is read of the file beyond that: the rest of the blocks in which a row's part begins and ends,
+        and the rows of an array that the file keeps in another order.
+        """
+        raw, kind = self._rows(name)  # (..., n, bytes of a row)
+        shape = list(self.places[name].shape)
+        if axis and axis == len(shape) - 1:
+            first, last = start // kind.weights, -(-stop // kind.weights)
+            raw = raw[..., first * kind.bytes : last * kind.bytes]
+            wide = _floats(raw, kind).reshape(*shape[:-1], (last - first) * kind.weights)
+            skipped = first * kind.weights
+            return np.ascontiguousarray(wide[..., start - skipped : stop - skipped])
+        shape[axis] = stop - start
+        cut = (slice(None),) * axis + (slice(start, stop),)
+        return _floats(raw[cut], kind).reshape(shape)
+
     def embeddings(self, ids: Sequence[int]) -> Any:
         """The embedding vectors of some tokens: (len(ids), d) float32 NumPy, as stored (not scaled)."""
         raw, kind = self._rows("embedding")

@@ -75,7 +75,14 @@ _MORE = {
     "llama-3.1-8b": ("llama 3.1 8b", "llama3.1 8b", "llama 8b"),
     "llama-2-7b": ("llama 2 7b", "llama 7b v2", "llama2 7b", "orca 2 7b", "codellama 7b"),
     "llama-3.2-1b": ("llama 3.2 1b",),
-    "mistral-7b": ("mistral 7b", "zephyr 7b", "openhermes 2.5 mistral 7b", "openchat 7b", "starling 7b", "neural chat 7b"),
+    "mistral-7b": (
+        "mistral 7b",
+        "zephyr 7b",
+        "openhermes 2.5 mistral 7b",
+        "openchat 7b",
+        "starling 7b",
+        "neural chat 7b",
+    ),
     "mixtral-8x7b": ("mixtral", "8x7b", "dolphin mixtral 8x7b", "mixtral 47b"),
     "tinyllama": ("tinyllama 1.1b",),
     "qwen2.5-0.5b": ("qwen 2.5 0.5b", "qwen 2.5 coder 0.5b"),
@@ -144,7 +151,7 @@ def _contains(text: str, key: str) -> bool:
     if at < 0:
         return False
     before, after = text[at - 1 : at], text[at + len(key) : at + len(key) + 1]
-    return not (before.isdigit() or before == "." or after.isdigit() or after == ".")
+    return not (key[0].isdigit() and (before.isdigit() or before == ".")) and not after.isdigit()
 
 
 def _stated(label: str) -> tuple[float | None, float | None]:
@@ -182,13 +189,20 @@ def generic_outline(label: str, parameters: float, active: float | None = None) 
     kv_heads = next(n for n in (8, 4, 2, 1) if heads % n == 0 or n == 1)
     tied = parameters < 4e9
     mixers = layers * width * (2 * width + 2 * kv_heads * 128)
-    left = used - mixers - vocab * width * (1 if tied else 1)
+    left = used - mixers - vocab * width * (1 if tied or used < parameters else 2)
     d_ff = max(64, round(left / (3 * width * layers)))
     shape: dict[str, Any] = {
-        "layers": layers, "d_model": width, "heads": heads, "vocab": vocab, "context": 131072,
-        "kv_heads": kv_heads, "head_dim": 128 if width >= 256 else 0, "d_ff": d_ff, "tied_head": tied,
+        "layers": layers,
+        "d_model": width,
+        "heads": heads,
+        "vocab": vocab,
+        "context": 131072,
+        "kv_heads": kv_heads,
+        "head_dim": 128 if width >= 256 else 0,
+        "d_ff": d_ff,
+        "tied_head": tied,
         "source": "size alone: a generic shape (assumed)",
-    }  # fmt: skip
+    }
     if active and active < parameters * 0.9:
         rest = parameters - mixers - 2 * vocab * width
         expert = max(64, round(d_ff / 8))

@@ -59,7 +59,8 @@ class Outline:
     groups: tuple[Group, ...]
     heads: int
     beside: int = 0
-    """Weights looked up by rows and never multiplied whole, beside the embedding (positions, per-layer tables)."""
+    """Weights looked up by rows and never multiplied whole, beside the embedding (positions, per-layer
+    tables)."""
     small: int = 0
     """Norms, biases and other vectors."""
     source: str = ""
@@ -101,7 +102,8 @@ class Outline:
         return self.fixed + self.head + sum(g.count * g.expert * g.used for g in self.groups)
 
     def experts_read(self, tokens: float, evenness: float = 1.0) -> float:
-        """Expert weights that ``tokens`` together read: E (1 - (1 - k/E)^n), times ``evenness`` between k and E.
+        """Expert weights that ``tokens`` together read: E (1 - (1 - k/E)^n), times ``evenness`` between k
+        and E.
 
         Balanced and independent choice; skewed routing reads fewer: ``evenness`` < 1 scales what is beyond k.
         """
@@ -173,17 +175,47 @@ def outline(a: Architecture) -> Outline:
 
 
 FIGURES: dict[str, Any] = {
-    "layers": None, "d_model": None, "heads": None, "vocab": None, "context": None,
-    "kv_heads": 0, "head_dim": 0, "d_ff": 0, "tied_head": False, "gated": True, "positions": 0,
-    "window": 0, "global_every": 0, "full_layers": (), "global_head_dim": 0, "global_kv_heads": 0,
-    "experts": 0, "experts_used": 0, "expert_d_ff": 0, "shared_d_ff": 0, "dense_first": 0, "moe_every": 1,
+    "layers": None,
+    "d_model": None,
+    "heads": None,
+    "vocab": None,
+    "context": None,
+    "kv_heads": 0,
+    "head_dim": 0,
+    "d_ff": 0,
+    "tied_head": False,
+    "gated": True,
+    "positions": 0,
+    "window": 0,
+    "global_every": 0,
+    "full_layers": (),
+    "global_head_dim": 0,
+    "global_kv_heads": 0,
+    "experts": 0,
+    "experts_used": 0,
+    "expert_d_ff": 0,
+    "shared_d_ff": 0,
+    "dense_first": 0,
+    "moe_every": 1,
     "dense_layers": (),
-    "kv_rank": 0, "q_rank": 0, "nope_dim": 0, "rope_dim": 0, "v_dim": 0,
-    "linear_every": 0, "linear_k_heads": 0, "linear_k_dim": 0, "linear_v_heads": 0, "linear_v_dim": 0,
-    "gated_attention": False, "kv_shared_layers": 0, "per_layer_d": 0, "per_layer_vocab": 0,
-    "wide_shared": False, "same_kv": False,
+    "kv_rank": 0,
+    "q_rank": 0,
+    "nope_dim": 0,
+    "rope_dim": 0,
+    "v_dim": 0,
+    "linear_every": 0,
+    "linear_k_heads": 0,
+    "linear_k_dim": 0,
+    "linear_v_heads": 0,
+    "linear_v_dim": 0,
+    "gated_attention": False,
+    "kv_shared_layers": 0,
+    "per_layer_d": 0,
+    "per_layer_vocab": 0,
+    "wide_shared": False,
+    "same_kv": False,
     "source": "",
-}  # fmt: skip
+}
 """The figures that make an outline, with what stands where one is left out (None: needed)."""
 
 
@@ -261,7 +293,13 @@ def _grouped(f: Mapping[str, Any], layer: int, everything: bool) -> tuple[int, i
     reused = layer >= f["layers"] - f["kv_shared_layers"]
     kinds = 0 if reused else (1 if everything and f["same_kv"] else 2)
     gate = f["d_model"] * wide if f["gated_attention"] else 0
-    return f["d_model"] * (2 * wide + kinds * shared) + gate, 0 if reused else 2 * shared, 2 * wide, 2 * wide, 0
+    return (
+        f["d_model"] * (2 * wide + kinds * shared) + gate,
+        0 if reused else 2 * shared,
+        2 * wide,
+        2 * wide,
+        0,
+    )
 
 
 def _latent(f: Mapping[str, Any]) -> tuple[int, int, int, int, int]:

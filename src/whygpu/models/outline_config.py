@@ -22,12 +22,28 @@ NAMES: dict[str, tuple[str, ...]] = {
     "d_model": ("hidden_size", "n_embd", "d_model", "model_dim", "dim", "word_embed_proj_dim"),
     "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
     "vocab": ("vocab_size", "padded_vocab_size"),
-    "context": ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_sequence_length", "n_ctx", "model_max_length"),
+    "context": (
+        "max_position_embeddings",
+        "n_positions",
+        "max_seq_len",
+        "seq_length",
+        "max_sequence_length",
+        "n_ctx",
+        "model_max_length",
+    ),
     "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "n_kv_heads", "multi_query_group_num"),
     "head_dim": ("head_dim", "attention_head_dim", "kv_channels"),
     "d_ff": ("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "intermediate_size_mlp", "d_ff"),
     "experts": ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"),
-    "experts_used": ("num_experts_per_tok", "num_experts_per_token", "moe_topk", "top_k_experts", "moe_k", "moe_top_k", "experts_per_token"),
+    "experts_used": (
+        "num_experts_per_tok",
+        "num_experts_per_token",
+        "moe_topk",
+        "top_k_experts",
+        "moe_k",
+        "moe_top_k",
+        "experts_per_token",
+    ),
     "expert_d_ff": ("moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size"),
     "dense_first": ("first_k_dense_replace",),
     "kv_rank": ("kv_lora_rank",),
@@ -50,12 +66,33 @@ NAMES: dict[str, tuple[str, ...]] = {
     "global_every": ("sliding_window_pattern", "_sliding_window_pattern"),
 }
 HANDLED = {name for names in NAMES.values() for name in names} | {
-    "layer_types", "use_sliding_window", "max_window_layers", "n_shared_experts", "num_shared_experts", "num_shared_expert",
-    "shared_expert_intermediate_size", "shared_intermediate_size", "mlp_only_layers", "mlp_layer_types", "moe_layers",
-    "tie_word_embeddings", "multi_query", "multi_query_attention", "new_decoder_architecture", "hidden_act", "activation_function",
-    "hidden_activation", "attn_output_gate", "use_double_wide_mlp", "attention_k_eq_v", "linear_conv_kernel_dim", "enable_moe_block",
-}  # fmt: skip
-_SHAPE = re.compile(r"(num_|n_)?(hidden_)?(layers?|heads?|experts?|experts?_.*|vocab_size|hidden_size|d_state|state_size|.*ssm.*|.*mamba.*|.*_rank|.*window.*|.*conv.*dim)$")
+    "layer_types",
+    "use_sliding_window",
+    "max_window_layers",
+    "n_shared_experts",
+    "num_shared_experts",
+    "num_shared_expert",
+    "shared_expert_intermediate_size",
+    "shared_intermediate_size",
+    "mlp_only_layers",
+    "mlp_layer_types",
+    "moe_layers",
+    "tie_word_embeddings",
+    "multi_query",
+    "multi_query_attention",
+    "new_decoder_architecture",
+    "hidden_act",
+    "activation_function",
+    "hidden_activation",
+    "attn_output_gate",
+    "use_double_wide_mlp",
+    "attention_k_eq_v",
+    "linear_conv_kernel_dim",
+    "enable_moe_block",
+}
+_SHAPE = re.compile(
+    r"(num_|n_)?(hidden_)?(layers?|heads?|experts?|experts?_.*|vocab_size|hidden_size|d_state|state_size|.*ssm.*|.*mamba.*|.*_rank|.*window.*|.*conv.*dim)$"
+)
 _HARMLESS = re.compile(
     r"nextn|mtp|vision|audio|image|video|router|rope|_token|token_|expert_group|n_group|topk_group|scaling|dropout|bias|norm|init|loss|aux|"
     r"classifier|quant|max_window|no_rope|_attn_|attention_type|layerdrop|layer_idx|laurel|altup|activation_sparsity|index_|indexer|"
@@ -63,7 +100,21 @@ _HARMLESS = re.compile(
     r"conv_kernel|alibi|expert_interval|moe_layer_start|expert_parallel|shared_expert_gate|output_gate"
 )
 PLAIN_ACTIVATIONS = ("gelu", "relu", "gelu_new", "gelu_fast")
-UNGATED = ("gpt2", "gpt_neox", "gptj", "gpt_neo", "opt", "bloom", "falcon", "mpt", "phi", "gpt_bigcode", "starcoder2", "codegen", "nemotron")
+UNGATED = (
+    "gpt2",
+    "gpt_neox",
+    "gptj",
+    "gpt_neo",
+    "opt",
+    "bloom",
+    "falcon",
+    "mpt",
+    "phi",
+    "gpt_bigcode",
+    "starcoder2",
+    "codegen",
+    "nemotron",
+)
 
 
 def outline_of_config_file(path: Path) -> Outline:
@@ -104,8 +155,15 @@ def outline_of_config(values: Mapping[str, Any], name: str, where: str) -> Outli
         outer = {key: values[key] for key in ("tie_word_embeddings",) if key in values}
         values = {**outer, **inner}
     for key, value in values.items():
-        if key not in HANDLED and value not in (None, False, [], {}) and _SHAPE.match(key) and not _HARMLESS.search(key):
-            raise UserError(f"{where}: field {key!r} shapes the model and is not known here; its cost cannot be said")
+        if (
+            key not in HANDLED
+            and value not in (None, False, [], {})
+            and _SHAPE.match(key)
+            and not _HARMLESS.search(key)
+        ):
+            raise UserError(
+                f"{where}: field {key!r} shapes the model and is not known here; its cost cannot be said"
+            )
     figures: dict[str, Any] = {}
     for figure, fields in NAMES.items():
         field = next((f for f in fields if values.get(f) is not None), None)
@@ -126,11 +184,16 @@ def outline_of_config(values: Mapping[str, Any], name: str, where: str) -> Outli
     return outline_of_figures(name, {**figures, "source": where})
 
 
-def _settle(f: dict[str, Any], values: Mapping[str, Any], kind: str, where: str) -> None:
+def _settle(f: dict[str, Any], values: Mapping[str, Any], kind: str, where: str) -> None:  # noqa: PLR0912
     """What fields mean together."""
     if f["heads"] < 1:
         raise UserError(f"{where}: {f['heads']} heads; 1 or more are needed")
-    f["tied_head"] = bool(values.get("tie_word_embeddings", kind in ("gpt2", "gemma", "gemma2", "gemma3_text", "gemma3", "bloom", "falcon", "opt", "mpt")))
+    f["tied_head"] = bool(
+        values.get(
+            "tie_word_embeddings",
+            kind in ("gpt2", "gemma", "gemma2", "gemma3_text", "gemma3", "bloom", "falcon", "opt", "mpt"),
+        )
+    )
     f["gated"] = kind not in UNGATED
     if values.get("multi_query") and not values.get("new_decoder_architecture"):
         f["kv_heads"] = 1
@@ -147,7 +210,12 @@ def _settle(f: dict[str, Any], values: Mapping[str, Any], kind: str, where: str)
         f.setdefault("expert_d_ff", values.get("intermediate_size", 0))
         if "experts_used" not in f:
             raise UserError(f"{where}: num_experts_per_tok is missing; it is needed")
-        shared = values.get("n_shared_experts") or values.get("num_shared_experts") or values.get("num_shared_expert") or 0
+        shared = (
+            values.get("n_shared_experts")
+            or values.get("num_shared_experts")
+            or values.get("num_shared_expert")
+            or 0
+        )
         each = values.get("shared_expert_intermediate_size") or values.get("shared_intermediate_size") or 0
         shared = shared[0] if isinstance(shared, list) else shared
         f["shared_d_ff"] = each or int(shared) * f["expert_d_ff"]

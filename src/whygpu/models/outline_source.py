@@ -31,7 +31,8 @@ class Source:
 def outline_source(model: str) -> Source:
     """What ``model`` means.
 
-    A path to a GGUF or safetensors file, a ``config.json`` or its folder; else a known name; else a Hugging Face
+    A path to a GGUF or safetensors file, a ``config.json`` or its folder; else a known name; else a Hugging
+    Face
     id, of which only ``config.json`` (or, for ``...gguf``, the header by range requests) is fetched.
 
     Raises
@@ -84,26 +85,43 @@ def _gguf(path: Path, label: str) -> Source:
     layers = key("block_count") - int(file.metadata.get(f"{kind}.nextn_predict_layers", 0) or 0)
     heads = key("attention.head_count")
     figures: dict[str, Any] = {
-        "layers": layers, "d_model": key("embedding_length"), "heads": heads, "vocab": vocab, "context": key("context_length", 2048),
-        "kv_heads": key("attention.head_count_kv", heads), "d_ff": key("feed_forward_length", 0),
-        "head_dim": key("attention.key_length", 0), "tied_head": "output.weight" not in tensors,
-        "gated": any("ffn_gate" in name for name in tensors) or kind in ("phi3", "chatglm"), "window": key("attention.sliding_window", 0),
-        "experts": key("expert_count", 0), "experts_used": key("expert_used_count", 0),
+        "layers": layers,
+        "d_model": key("embedding_length"),
+        "heads": heads,
+        "vocab": vocab,
+        "context": key("context_length", 2048),
+        "kv_heads": key("attention.head_count_kv", heads),
+        "d_ff": key("feed_forward_length", 0),
+        "head_dim": key("attention.key_length", 0),
+        "tied_head": "output.weight" not in tensors,
+        "gated": any("ffn_gate" in name for name in tensors) or kind in ("phi3", "chatglm"),
+        "window": key("attention.sliding_window", 0),
+        "experts": key("expert_count", 0),
+        "experts_used": key("expert_used_count", 0),
         "expert_d_ff": key("expert_feed_forward_length", key("feed_forward_length", 0)),
-        "dense_first": key("leading_dense_block_count", 0), "source": label,
-        "shared_d_ff": key("expert_shared_feed_forward_length", key("expert_shared_count", 0) * key("expert_feed_forward_length", 0)),
-    }  # fmt: skip
+        "dense_first": key("leading_dense_block_count", 0),
+        "source": label,
+        "shared_d_ff": key(
+            "expert_shared_feed_forward_length",
+            key("expert_shared_count", 0) * key("expert_feed_forward_length", 0),
+        ),
+    }
     if f"{kind}.attention.kv_lora_rank" in file.metadata:
         rope = key("rope.dimension_count", 64)
         figures |= {
-            "kv_rank": key("attention.kv_lora_rank"), "q_rank": key("attention.q_lora_rank", 0), "rope_dim": rope,
+            "kv_rank": key("attention.kv_lora_rank"),
+            "q_rank": key("attention.q_lora_rank", 0),
+            "rope_dim": rope,
             "nope_dim": key("attention.key_length_mla", key("attention.key_length", 192)) - rope,
-            "v_dim": key("attention.value_length_mla", key("attention.value_length", 128)), "head_dim": 0,
-        }  # fmt: skip
+            "v_dim": key("attention.value_length_mla", key("attention.value_length", 128)),
+            "head_dim": 0,
+        }
     shape = outline_of_figures(path.stem if path.name == Path(label).name else Path(label).stem, figures)
     numbers = sum(prod(t.shape) for t in tensors.values())
     size = sum(t.size for t in tensors.values())
-    shape = replace(shape, small=max(0, shape.small + (numbers - shape.parameters)) if numbers else shape.small)
+    shape = replace(
+        shape, small=max(0, shape.small + (numbers - shape.parameters)) if numbers else shape.small
+    )
     return Source(shape, _common(tensors.values()), 8 * size / numbers if numbers else None)
 
 
@@ -120,14 +138,16 @@ def _hub(name: str) -> Outline:
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-    repo = name.split(":")[0]
+    repo = name.partition(":")[0]
     found = huggingface_hub.try_to_load_from_cache(repo, "config.json")
     if not isinstance(found, str):
         if not reachable(huggingface_hub.constants.ENDPOINT):
-            raise UserError(f"{name}: not a known model, and Hugging Face cannot be reached; list the known: whygpu models list")
+            raise UserError(
+                f"{name}: not a known model, and Hugging Face cannot be reached; known ones: whygpu models"
+            )
         try:
             found = huggingface_hub.hf_hub_download(repo, "config.json")
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-            raise UserError(f"{name}: its config.json cannot be had ({str(error).splitlines()[0][:120]})") from error
+            raise UserError(f"{name}: its config.json cannot be had ({str(error)[:120]})") from error
     values = json.loads(Path(found).read_text(encoding="utf-8"))
-    return outline_of_config(values, repo.rsplit("/", 1)[-1], f"config.json of {repo}")
+    return outline_of_config(values, repo.rpartition("/")[2], f"config.json of {repo}")

@@ -27,9 +27,11 @@ def remote_header(address: str) -> Iterator[Path]:
     """
     from whygpu.models.gguf import read_gguf
 
-    name = address.split("?")[0].rsplit("/", 1)[-1] or "model.gguf"
+    name = address.partition("?")[0].rpartition("/")[2] or "model.gguf"
     if not name.endswith(".gguf"):
-        raise UserError(f"{address[:100]}: only GGUF files are read from elsewhere; give a config.json's path or an id")
+        raise UserError(
+            f"{address[:100]}: only GGUF files are read from elsewhere; give a config.json's path or an id"
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         size = FIRST

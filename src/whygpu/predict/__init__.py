@@ -1,4 +1,5 @@
-"""What any machine would do: the hardware catalogue, inference, training, memory, drawing, and how far it errs."""
+"""What any machine would do: the hardware catalogue, inference, training, memory, drawing, and how far it
+errs."""
 
 from whygpu.predict.catalogue import catalogue, hardware_names, read_catalogue
 from whygpu.predict.comparison import elsewhere, labels

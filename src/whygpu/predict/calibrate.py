@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Fit, Floats, Key, Problem, fit, jacobian, name_of, problem, seconds
-from whygpu.predict.terms import Form
+from whygpu.predict.terms import Form, looseness
 
-__all__ = ["Calibration", "Fitted", "Sample", "calibrate", "doubt_of", "held_out", "sample"]
+__all__ = ["Calibration", "Fitted", "Sample", "calibrate", "doubt_of", "held_out", "refitted", "sample"]
 
 CROWD = 0.7
-"""Repeats of one case (same device, runtime, model, storage, count) share a weight that grows as n^(1 - CROWD)."""
+"""Repeats of one case (same device, runtime, model, storage, count) share a weight that grows as n^(1 -
+CROWD)."""
 OUTLIER = 0.7
 """A residual of log t counts for at most so much in a device's or model's own factor."""
 
@@ -43,7 +44,8 @@ class Calibration:
     models: Mapping[str, float]
     low: float = -1.4
     high: float = 1.4
-    """Quantiles 10 % and 90 % of (log measured - log predicted) / spread, over devices and models left out."""
+    """Quantiles 10 % and 90 % of (log measured - log predicted) / spread, over devices and models left
+    out."""
     support: Mapping[str, int] = field(default_factory=dict)
     """Chips that speak for a constant."""
 
@@ -100,7 +102,10 @@ def factors(form: Form, residual: Floats, s: Sample, weights: Floats, turns: int
     devices, at_device = np.unique(s.device, return_inverse=True)
     models, at_model = np.unique(s.model, return_inverse=True)
     of_device, of_model = np.zeros(len(devices)), np.zeros(len(models))
-    seen_d, seen_m = np.bincount(at_device, weights, len(devices)), np.bincount(at_model, weights, len(models))
+    seen_d, seen_m = (
+        np.bincount(at_device, weights, len(devices)),
+        np.bincount(at_model, weights, len(models)),
+    )
     heavy_d, heavy_m = seen_d + (form.noise / form.device) ** 2, seen_m + (form.noise / form.model) ** 2
     clipped = np.clip(residual, -OUTLIER, OUTLIER)
     for _ in range(turns):
@@ -128,7 +133,24 @@ def calibrate(form: Form, s: Sample) -> tuple[Calibration, Fitted]:
     return Calibration(form, constants, devices, models, support=support), Fitted(p, full, own)
 
 
-def held_out(form: Form, s: Sample, fitted: Fitted, groups: NDArray[np.str_], only: NDArray[np.bool_] | None = None, steps: int = 3) -> tuple[Floats, Floats]:
+def refitted(c: Calibration, s: Sample) -> Fitted:
+    """What ``calibrate`` leaves behind, from stored constants of the same cases (others have no weight)."""
+    p, _ = matrices(c.form, s)
+    theta = np.array([c.constants.get(name, centre) for name, centre in zip(p.names, p.centre, strict=True)])
+    own = [
+        c.devices.get(str(d), 0.0) + c.models.get(str(m), 0.0) for d, m in zip(s.device, s.model, strict=True)
+    ]
+    return Fitted(p, Fit(p.names, theta), np.array(own))
+
+
+def held_out(
+    form: Form,
+    s: Sample,
+    fitted: Fitted,
+    groups: NDArray[np.str_],
+    only: NDArray[np.bool_] | None = None,
+    steps: int = 3,
+) -> tuple[Floats, Floats]:
     """(n,) seconds and spread of log t, each case predicted by constants fitted without its group.
 
     Groups without a case in ``only`` are skipped (nan).
@@ -143,18 +165,24 @@ def held_out(form: Form, s: Sample, fitted: Fitted, groups: NDArray[np.str_], on
             theta = fit(p, s.seconds / np.exp(own), weights, form.fit_noise, start=theta, steps=steps).theta
         total, _ = seconds(p, theta)
         devices, models, _ = factors(form, np.log(s.seconds / total), s, weights)
-        extra = [devices.get(str(d), 0.0) + models.get(str(m), 0.0) for d, m in zip(s.device[at], s.model[at], strict=True)]
+        extra = [
+            devices.get(str(d), 0.0) + models.get(str(m), 0.0)
+            for d, m in zip(s.device[at], s.model[at], strict=True)
+        ]
         found[at] = total[at] * np.exp(extra)
         unseen = np.array([str(d) not in devices for d in s.device[at]]) * form.device**2
         unread = np.array([str(m) not in models for m in s.model[at]]) * form.model**2
         supported = ((p.z != 0) & (weights > 0)[:, None]).any(axis=0)
         _, shares = seconds(p, theta, at)
         doubt = jacobian(p, shares, at) ** 2 @ np.where(supported, 0.0, p.prior) ** 2
-        spread[at] = np.sqrt(form.noise**2 + unseen + unread + doubt)
+        loose = np.array([looseness(case) for case, here in zip(s.cases, at, strict=True) if here])
+        spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt)
     return found, spread
 
 
-def doubt_of(form: Form, calibration: Calibration, keys: Sequence[Sequence[Key]], shares: Sequence[float]) -> float:
+def doubt_of(
+    form: Form, calibration: Calibration, keys: Sequence[Sequence[Key]], shares: Sequence[float]
+) -> float:
     """Variance of log t by constants of a case for which nothing was measured."""
     total: dict[str, float] = defaultdict(float)
     for term, share in zip(keys, shares, strict=True):

@@ -1,4 +1,5 @@
-"""One thing to predict, or one that was measured: a model, how it is stored, a machine, a runtime, lengths."""
+"""One thing to predict, or one that was measured: a model, how it is stored, a machine, a runtime,
+lengths."""
 
 import re
 from dataclasses import dataclass
@@ -11,9 +12,23 @@ from whygpu.predict.quants import Storage
 __all__ = ["RUNTIMES", "Case", "group_of", "runtime_of"]
 
 RUNTIMES = (
-    "cuda", "metal", "rocm", "vulkan", "sycl", "cpu", "mlx", "exllama", "mlc", "vllm", "sglang", "trtllm", "itrex",
-    "pytorch", "gptfast", "llama2c",
-)  # fmt: skip
+    "cuda",
+    "metal",
+    "rocm",
+    "vulkan",
+    "sycl",
+    "cpu",
+    "mlx",
+    "exllama",
+    "mlc",
+    "vllm",
+    "sglang",
+    "trtllm",
+    "itrex",
+    "pytorch",
+    "gptfast",
+    "llama2c",
+)
 """Whose overheads are known: the first six are llama.cpp's backends."""
 
 
@@ -64,15 +79,37 @@ def group_of(machine: Machine) -> str:
 
 
 def runtime_of(text: str, machine: Machine) -> str:
-    """The runtime that a label means ("llama.cpp CUDA 12.1", "Ollama", "vllm 0.23.0 TP4" ...) on this machine."""
+    """The runtime that a label means ("llama.cpp CUDA 12.1", "Ollama", "vllm 0.23.0 TP4" ...) on this
+    machine."""
     t = text.lower()
     for word, runtime in (
-        ("itrex", "itrex"), ("neural speed", "itrex"), ("trt", "trtllm"), ("tensorrt", "trtllm"), ("sglang", "sglang"),
-        ("vllm", "vllm"), ("tgi", "vllm"), ("lmdeploy", "vllm"), ("exllama", "exllama"), ("exl2", "exllama"), ("mlc", "mlc"),
-        ("gpt-fast", "gptfast"), ("llama2.c", "llama2c"), ("mlx", "mlx"), ("vulkan", "vulkan"), ("rocm", "rocm"), ("hip", "rocm"),
-        ("rocwmma", "rocm"), ("metal", "metal"), ("sycl", "sycl"), ("ipex", "sycl"), ("openvino", "sycl"), ("cuda", "cuda"),
-        ("cpu", "cpu"), ("pytorch", "pytorch"), ("transformers", "pytorch"),
-    ):  # fmt: skip
+        ("itrex", "itrex"),
+        ("neural speed", "itrex"),
+        ("trt", "trtllm"),
+        ("tensorrt", "trtllm"),
+        ("sglang", "sglang"),
+        ("vllm", "vllm"),
+        ("tgi", "vllm"),
+        ("lmdeploy", "vllm"),
+        ("exllama", "exllama"),
+        ("exl2", "exllama"),
+        ("mlc", "mlc"),
+        ("gpt-fast", "gptfast"),
+        ("llama2.c", "llama2c"),
+        ("mlx", "mlx"),
+        ("vulkan", "vulkan"),
+        ("rocm", "rocm"),
+        ("hip", "rocm"),
+        ("rocwmma", "rocm"),
+        ("metal", "metal"),
+        ("sycl", "sycl"),
+        ("ipex", "sycl"),
+        ("openvino", "sycl"),
+        ("cuda", "cuda"),
+        ("cpu", "cpu"),
+        ("pytorch", "pytorch"),
+        ("transformers", "pytorch"),
+    ):
         if word in t and not (word == "itrex" and "pytorch" in t):
             if word == "rocm" and machine.vendor == "NVIDIA":
                 continue
@@ -84,4 +121,6 @@ def native_runtime(machine: Machine) -> str:
     """The llama.cpp backend that is usual on a machine."""
     if machine.kind == "cpu" or family(machine).startswith("CPU") or machine.name.endswith(" CPU"):
         return "cpu"
-    return {"NVIDIA": "cuda", "Apple": "metal", "AMD": "rocm", "Intel": "vulkan"}.get(machine.vendor, "vulkan")
+    return {"NVIDIA": "cuda", "Apple": "metal", "AMD": "rocm", "Intel": "vulkan"}.get(
+        machine.vendor, "vulkan"
+    )

@@ -35,19 +35,25 @@ def choose(
     budget
         US dollars for all devices at their launch price; machines without a price drop out.
     order
-        ``price`` (cheapest first), ``speed`` (fastest first), ``watts`` (least energy a token first); None: as
+        ``price`` (cheapest first), ``speed`` (fastest first), ``watts`` (least energy a token first); None:
+        as
         given. What is unknown comes last.
     """
     kept = [
         r
         for r in results
         if (least is None or r.tokens_per_second >= least)
-        and (budget is None or (r.case.machine.price is not None and r.case.machine.price.value * r.case.count <= budget))
+        and (
+            budget is None
+            or (r.case.machine.price is not None and r.case.machine.price.value * r.case.count <= budget)
+        )
     ]
     if order == "speed":
         return sorted(kept, key=lambda r: -r.tokens_per_second)
     if order == "price":
-        return sorted(kept, key=lambda r: r.case.machine.price.value * r.case.count if r.case.machine.price else 1e18)
+        return sorted(
+            kept, key=lambda r: r.case.machine.price.value * r.case.count if r.case.machine.price else 1e18
+        )
     if order == "watts":
         return sorted(kept, key=lambda r: r.joules_per_token if r.joules_per_token is not None else 1e18)
     return kept

@@ -13,7 +13,7 @@ from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Key
 from whygpu.predict.read_serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.read_training import TRAINING
-from whygpu.predict.terms import DECODE, PREFILL, Form
+from whygpu.predict.terms import DECODE, PREFILL, Form, looseness
 
 __all__ = ["FORMS", "Estimate", "calibration", "estimate"]
 
@@ -34,7 +34,8 @@ class Estimate:
     bound: float
     """Seconds that nothing can beat: reading, or multiplying, at the datasheet's rate."""
     basis: str
-    """How well the machine and model are known: measured here / fitted on itself / on its family / assumed."""
+    """How well the machine and model are known: measured here / fitted on itself / on its family /
+    assumed."""
 
 
 @functools.cache
@@ -45,10 +46,17 @@ def _stored() -> dict[str, Any]:
 
 @functools.cache
 def calibration(name: str) -> Calibration:
-    """The shipped constants of a form (``decode``, ``prefill``, ``serving_dense``, ``serving_moe``, ``training``)."""
+    """The shipped constants of a form (``decode``, ``prefill``, ``serving_dense``, ``serving_moe``,
+    ``training``)."""
     row = _stored()[name]
     return Calibration(
-        FORMS[name], row["constants"], row["devices"], row["models"], row["low"], row["high"], row.get("support", {})
+        FORMS[name],
+        row["constants"],
+        row["devices"],
+        row["models"],
+        row["low"],
+        row["high"],
+        row.get("support", {}),
     )
 
 
@@ -72,7 +80,7 @@ def combine(form: Form, scaled: list[float]) -> tuple[float, list[float]]:
             parts[members[0]] = scaled[members[0]]
             total += scaled[members[0]]
             continue
-        top = max(max(scaled[j] for j in members), 1e-30)
+        top = max(*(scaled[j] for j in members), 1e-30)
         powered = [(scaled[j] / top) ** form.power for j in members]
         joint = top * sum(powered) ** (1 / form.power)
         total += joint
@@ -100,16 +108,24 @@ def estimate(
     seconds, shares = combine(form, scaled)
     device = f"{group_of(case.machine)}|{case.runtime}"
     known = device in c.devices or own is not None
-    seconds *= math.exp((c.devices.get(device, 0.0) if own is None else own) + c.models.get(case.outline.name, 0.0))
+    seconds *= math.exp(
+        (c.devices.get(device, 0.0) if own is None else own) + c.models.get(case.outline.name, 0.0)
+    )
     unknown = (0.0 if known else form.device**2) + (0.0 if case.outline.name in c.models else form.model**2)
-    spread = math.sqrt(form.noise**2 + unknown + doubt_of(form, c, keys, shares))
+    spread = looseness(case) * math.sqrt(form.noise**2 + unknown + doubt_of(form, c, keys, shares))
     basis = "here" if own is not None else "itself" if known else "family"
-    if not known and f"{form.terms[0][:3]}F:{case.family}" not in c.constants and not any(
-        name.endswith(f"F:{case.family}") for name in c.constants
+    if (
+        not known
+        and f"{form.terms[0][:3]}F:{case.family}" not in c.constants
+        and not any(name.endswith(f"F:{case.family}") for name in c.constants)
     ):
         basis = "kin"
     joined = [j for j, group in enumerate(form.groups) if group == form.groups[0]]
     return Estimate(
-        seconds, seconds * math.exp(c.low * spread), seconds * math.exp(c.high * spread),
-        dict(zip(form.terms, shares, strict=True)), max(work[j] for j in joined), basis,
-    )  # fmt: skip
+        seconds,
+        seconds * math.exp(c.low * spread),
+        seconds * math.exp(c.high * spread),
+        dict(zip(form.terms, shares, strict=True)),
+        max(work[j] for j in joined),
+        basis,
+    )

@@ -63,15 +63,23 @@ class Drawing:
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {
-            "machine": self.machine.name, "triangles": self.triangles, "size": [self.width, self.height], "flop": self.flop,
-            "bytes": self.bytes, "frames_per_second": 1 / self.seconds, "frames_per_second_p10": 1 / self.seconds / SPREAD,
-            "frames_per_second_p90": SPREAD / self.seconds, "frames_per_second_bound": 1 / max(self.arithmetic_seconds, self.bandwidth_seconds),
-            "binds": self.binds, "basis": "assumed",
-        }  # fmt: skip
+            "machine": self.machine.name,
+            "triangles": self.triangles,
+            "size": [self.width, self.height],
+            "flop": self.flop,
+            "bytes": self.bytes,
+            "frames_per_second": 1 / self.seconds,
+            "frames_per_second_p10": 1 / self.seconds / SPREAD,
+            "frames_per_second_p90": SPREAD / self.seconds,
+            "frames_per_second_bound": 1 / max(self.arithmetic_seconds, self.bandwidth_seconds),
+            "binds": self.binds,
+            "basis": "assumed",
+        }
 
 
 def frame_work(triangles: int, width: int, height: int) -> tuple[float, float]:
-    """FLOP and bytes of one frame: half as many vertices as triangles (closed meshes), fragments by overdraw."""
+    """FLOP and bytes of one frame: half as many vertices as triangles (closed meshes), fragments by
+    overdraw."""
     vertices = triangles / 2 + 2
     fragments = COVERED * OVERDRAW * width * height
     flop = vertices * VERTEX_FLOP + triangles * TRIANGLE_FLOP + fragments * PIXEL_FLOP

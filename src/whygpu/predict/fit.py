@@ -1,8 +1,10 @@
-"""Constants of the time model from measurements: a sum of physical terms, each scaled by a product of factors.
+"""Constants of the time model from measurements: a sum of physical terms, each scaled by a product of
+factors.
 
     t = sum over groups of ( sum over terms of (x exp(z . theta))^p )^(1/p)
 
-``x`` is the time that a term takes at the datasheet's rate, ``z`` says which constants apply (family, runtime,
+``x`` is the time that a term takes at the datasheet's rate, ``z`` says which constants apply (family,
+runtime,
 quantisation ...), ``theta`` are their logarithms. A normal prior on each (sd by level) makes the fit
 hierarchical: a family with few measurements stays near the mean of all. Residuals are of log t; a Student-t
 weight keeps gross outliers from pulling. Gauss-Newton.
@@ -104,7 +106,9 @@ def jacobian(p: Problem, shares: Floats, at: NDArray[np.bool_] | slice = slice(N
     return np.asarray(shares.T[:, p.term] * p.z[at])
 
 
-def fit(p: Problem, measured: Floats, weights: Floats, noise: float, start: Floats | None = None, steps: int = 25) -> Fit:
+def fit(
+    p: Problem, measured: Floats, weights: Floats, noise: float, start: Floats | None = None, steps: int = 25
+) -> Fit:
     """The posterior mode. ``measured`` (n,) seconds; ``weights`` (n,), 0 leaves a case out."""
     theta = p.centre.copy() if start is None else start.copy()
     target, inverse = np.log(measured), 1 / p.prior**2

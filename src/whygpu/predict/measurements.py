@@ -10,10 +10,10 @@ from pathlib import Path
 
 from whygpu.engine import UserError
 from whygpu.predict.read_serving import serving_rows
-from whygpu.predict.read_speed import Row, speed_rows
+from whygpu.predict.read_speed import Row, machine_of, speed_rows
 from whygpu.predict.read_training import training_rows
 
-__all__ = ["Measurements", "read_measurements", "shipped"]
+__all__ = ["Measurements", "read_measurements", "shipped", "unresolved_devices"]
 
 LARGEST = 64 << 20
 KINDS = {
@@ -63,7 +63,13 @@ def parse_measurements(text: str, where: str) -> Measurements:
         rows: list[Row] = []
         left: list[tuple[str, str]] = []
         for values in lines:
-            _one({str(k): v or "" for k, v in values.items() if isinstance(v, str | None)}, lines.line_num, kind, rows, left)
+            _one(
+                {str(k): v or "" for k, v in values.items() if isinstance(v, str | None)},
+                lines.line_num,
+                kind,
+                rows,
+                left,
+            )
     except csv.Error as error:
         raise UserError(f"{where}: not a CSV file ({error})") from error
     if not rows and not left:
@@ -87,3 +93,16 @@ def shipped() -> tuple[Row, ...]:
     for name in ("llm_speed.csv", "serving.csv", "training.csv"):
         rows += parse_measurements(folder.joinpath(name).read_text(encoding="utf-8"), name).rows
     return tuple(rows)
+
+
+def unresolved_devices() -> list[tuple[str, str]]:
+    """Devices of the shipped measurements that the catalogue cannot place, each with the reason."""
+    folder = resources.files("whygpu.predict").joinpath("data/measurements")
+    found: dict[str, str] = {}
+    for name in ("llm_speed.csv", "training.csv"):
+        for row in csv.DictReader(io.StringIO(folder.joinpath(name).read_text(encoding="utf-8"))):
+            try:
+                machine_of(row["device"])
+            except UserError as error:
+                found[row["device"]] = str(error)
+    return list(found.items())

@@ -12,7 +12,8 @@ __all__ = ["Memory", "memory"]
 CACHE_BYTES = {"f16": 2.0, "q8": 34 / 32, "q4": 18 / 32}
 """Bytes a value of the K/V cache, scales included (GGUF blocks q8_0 and q4_0)."""
 RESERVED = {"gpu": 0.94, "npu": 0.94, "tpu": 0.94, "soc": 0.75, "cpu": 0.9}
-"""Share of a device's memory that a model may take: drivers and displays take the rest; Apple's default limit for the
+"""Share of a device's memory that a model may take: drivers and displays take the rest; Apple's default
+limit for the
 GPU is about three quarters of unified memory."""
 CONTEXT = 0.5e9
 """Bytes of a GPU runtime's own context (CUDA, ROCm): about half a gigabyte."""
@@ -49,11 +50,18 @@ class Memory:
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON: bytes."""
         return {
-            "weights": self.weights, "cache": self.cache, "buffers": self.buffers, "needed": self.needed,
-            "available": self.available, "fits": self.fits, "largest_context": self.largest_context,
-            "largest_quant": self.largest_quant, "largest_batch": self.largest_batch, "layers_held": self.layers_held,
+            "weights": self.weights,
+            "cache": self.cache,
+            "buffers": self.buffers,
+            "needed": self.needed,
+            "available": self.available,
+            "fits": self.fits,
+            "largest_context": self.largest_context,
+            "largest_quant": self.largest_quant,
+            "largest_batch": self.largest_batch,
+            "layers_held": self.layers_held,
             "layers": self.layers,
-        }  # fmt: skip
+        }
 
 
 def buffers_of(case: Case) -> float:
@@ -69,14 +77,18 @@ def buffers_of(case: Case) -> float:
 def memory(case: Case, context: float) -> Memory:
     """What the case holds with ``context`` tokens a sequence.
 
-    Weights by their storage; the cache of all sequences (windowed layers hold their window, MLA its latent form);
+    Weights by their storage; the cache of all sequences (windowed layers hold their window, MLA its latent
+    form);
     tensor-parallel devices each hold at least one K/V head.
     """
     o = case.outline
     weights = o.parameters * case.bits / 8
     copies = 1.0
     if case.runtime in SPLIT_TENSORS and case.count > 1:
-        heads = max((round(o.heads * g.cached / g.pair) for g in o.groups if g.pair and g.pair == g.prompt_pair), default=1)
+        heads = max(
+            (round(o.heads * g.cached / g.pair) for g in o.groups if g.pair and g.pair == g.prompt_pair),
+            default=1,
+        )
         copies = max(1.0, case.count / max(1, heads))
     each = o.cached(context) * case.kv_bytes * copies
     buffers = buffers_of(case)
@@ -86,10 +98,16 @@ def memory(case: Case, context: float) -> Memory:
     available = held.value * case.count * RESERVED[case.machine.kind]
     room = available - weights - buffers
     return Memory(
-        weights, case.batch * each, buffers, available,
-        _longest(case, room, copies), _widest(case, available - buffers - case.batch * each),
-        max(0, int(room // each)) if each else None, _layers_held(case, available, buffers, case.batch * each), o.layers,
-    )  # fmt: skip
+        weights,
+        case.batch * each,
+        buffers,
+        available,
+        _longest(case, room, copies),
+        _widest(case, available - buffers - case.batch * each),
+        max(0, int(room // each)) if each else None,
+        _layers_held(case, available, buffers, case.batch * each),
+        o.layers,
+    )
 
 
 def _longest(case: Case, room: float, copies: float) -> int:

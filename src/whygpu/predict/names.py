@@ -57,16 +57,143 @@ _REWRITES = tuple(
     )
 )
 _NOISE = frozenset(
-    "nvidia amd intel apple google geforce radeon quadro tesla instinct gpu gpus graphics the chip edition "
-    "workstation server generation desktop core cores processor with and of nominal rtx gtx rx arc macbook air "
-    "mini studio imac mac book cpu socket one tensor data center vram hbm hbm2 hbm2e hbm3 hbm3e gddr5 gddr6 "
-    "gddr6x gddr7 per mainboard board card cards xeon platinum gold silver epyc ryzen threadripper "
-    "cpu apu unified memory ram gen soc system pc computer only instance aws gcp azure"
-    " 8ch ddr3 ddr4 ddr5 lpddr5 lpddr5x lpddr4x atx spark grid eco oc fe founders ddr3l".split()
+    [
+        "nvidia",
+        "amd",
+        "intel",
+        "apple",
+        "google",
+        "geforce",
+        "radeon",
+        "quadro",
+        "tesla",
+        "instinct",
+        "gpu",
+        "gpus",
+        "graphics",
+        "the",
+        "chip",
+        "edition",
+        "workstation",
+        "server",
+        "generation",
+        "desktop",
+        "core",
+        "cores",
+        "processor",
+        "with",
+        "and",
+        "of",
+        "nominal",
+        "rtx",
+        "gtx",
+        "rx",
+        "arc",
+        "macbook",
+        "air",
+        "mini",
+        "studio",
+        "imac",
+        "mac",
+        "book",
+        "cpu",
+        "socket",
+        "one",
+        "tensor",
+        "data",
+        "center",
+        "vram",
+        "hbm",
+        "hbm2",
+        "hbm2e",
+        "hbm3",
+        "hbm3e",
+        "gddr5",
+        "gddr6",
+        "gddr6x",
+        "gddr7",
+        "per",
+        "mainboard",
+        "board",
+        "card",
+        "cards",
+        "xeon",
+        "platinum",
+        "gold",
+        "silver",
+        "epyc",
+        "ryzen",
+        "threadripper",
+        "cpu",
+        "apu",
+        "unified",
+        "memory",
+        "ram",
+        "gen",
+        "soc",
+        "system",
+        "pc",
+        "computer",
+        "only",
+        "instance",
+        "aws",
+        "gcp",
+        "azure",
+        "8ch",
+        "ddr3",
+        "ddr4",
+        "ddr5",
+        "lpddr5",
+        "lpddr5x",
+        "lpddr4x",
+        "atx",
+        "spark",
+        "grid",
+        "eco",
+        "oc",
+        "fe",
+        "founders",
+        "ddr3l",
+    ]
 )
 _STRICT = frozenset(
-    "ti super xt xtx gre mobile maxq pro max ultra ada blackwell nvl ghz d m s titan v x gcd laptop hx "
-    "k40 plus series rpi 6gb 8gb 12gb 16gb le oem xl mxm".split()
+    [
+        "ti",
+        "super",
+        "xt",
+        "xtx",
+        "gre",
+        "mobile",
+        "maxq",
+        "pro",
+        "max",
+        "ultra",
+        "ada",
+        "blackwell",
+        "nvl",
+        "ghz",
+        "d",
+        "m",
+        "s",
+        "titan",
+        "v",
+        "x",
+        "gcd",
+        "laptop",
+        "hx",
+        "k40",
+        "plus",
+        "series",
+        "rpi",
+        "6gb",
+        "8gb",
+        "12gb",
+        "16gb",
+        "le",
+        "oem",
+        "xl",
+        "mxm",
+    ]
 )
 """Variants: a different chip, so they must agree."""
 _LOOSE = frozenset({"sxm", "pcie", "blackwell", "gcd", "ada"})
@@ -134,18 +261,19 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
         raise UserError(f"hardware {name[:60]!r} names no chip; list them: whygpu hardware")
     scored = [
         (score, place, machine)
-        for place, machine in enumerate(machines.values())
+        for place, machine in _candidates(wanted, machines)
         for score in [_score(wanted, machine)]
         if score is not None
     ]
     if scored:
         return min(scored, key=lambda entry: entry[:2])[2]
-    names = {key.lower(): key for key in machines}
-    near = difflib.get_close_matches(plain, names, n=3, cutoff=0.5)
+    names = {_BRAND.sub("", key.lower()): key for key in reversed(list(machines))}
+    near = difflib.get_close_matches(_BRAND.sub("", plain), names, n=3, cutoff=0.6)
     hint = f"near names: {', '.join(names[key] for key in near)}" if near else "list them: whygpu hardware"
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
 
 
+_BRAND = re.compile(r"\b(nvidia|amd|intel|apple|geforce|radeon|quadro|tesla|instinct)\s+")
 _BRANDS = {
     "NVIDIA": r"nvidia|geforce|gtx|rtx|quadro|tesla",
     "AMD": r"\bamd\b|radeon|\brx ?\d|ryzen|epyc|instinct",
@@ -173,13 +301,31 @@ def _words(text: str) -> _Words:
     )
 
 
+def _candidates(wanted: _Words, machines: Mapping[str, Machine]) -> list[tuple[int, Machine]]:
+    """Entries that share a word, with their places."""
+    entries, index = list(machines.values()), _index(tuple(machines))
+    places = {place for word in wanted.names | wanted.inside for place in index.get(word, ())}
+    return [(place, entries[place]) for place in sorted(places)]
+
+
+@functools.lru_cache(maxsize=4)
+def _index(names: tuple[str, ...]) -> dict[str, list[int]]:
+    """Places of the entries that contain a word."""
+    found: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        words = _words(name)
+        for word in words.names | words.inside:
+            found.setdefault(word, []).append(place)
+    return found
+
+
 def _plain(words: Iterable[str], without: Iterable[str]) -> frozenset[str]:
     """Words that identify something."""
     left = set(words) - set(without) - _NOISE
     return frozenset(word for word in left if not re.fullmatch(r"\d{1,4}gb|\d{1,3}core|\.+", word))
 
 
-def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:
+def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noqa: PLR0911
     """How badly an entry fits, smaller is better; None where it is another chip."""
     have = _words(machine.name)
     if wanted.brands and machine.vendor in _BRANDS and machine.vendor not in wanted.brands:
@@ -223,4 +369,6 @@ def _bin(wanted: _Words, have: _Words, machine: Machine) -> tuple[float | None, 
 
 def _spare(missing: frozenset[str]) -> bool:
     """Whether the words that the entry lacks name no chip: clocks, years, sockets, boards."""
-    return not any(re.search(r"\d{3,}|^[a-z]+\d|\d[a-z]", w) and not re.search(r"hz$|^20[0-2]\d$", w) for w in missing)
+    return not any(
+        re.search(r"\d{3,}|^[a-z]+\d|\d[a-z]", w) and not re.search(r"hz$|^20[0-2]\d$", w) for w in missing
+    )

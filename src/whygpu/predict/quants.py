@@ -16,7 +16,8 @@ class Storage:
     name: str
     bits: float
     kind: str
-    """What its unpacking costs depend on: f16, f32, q8, q4 (legacy 4 and 5 bit), k (K-quants), iq, mx4, w4, fp8, nv4."""
+    """What its unpacking costs depend on: f16, f32, q8, q4 (legacy 4 and 5 bit), k (K-quants), iq, mx4, w4,
+    fp8, nv4."""
 
 
 _PATTERNS: tuple[tuple[str, float | None, str], ...] = (
@@ -35,9 +36,31 @@ _PATTERNS: tuple[tuple[str, float | None, str], ...] = (
     (r"3[- ]?bit", 3.5, "w4"),
     (r"2[- ]?bit", 2.5, "w4"),
 )
-_FILES = {"Q4_K_XL": 4.95, "Q6_K_XL": 6.9, "Q3_K_XL": 4.1, "Q2_K_XL": 3.4, "Q5_K_XL": 5.75, "Q8_K_XL": 9.0, "Q8_0": 8.5,
-          "Q4_K": 4.89, "Q5_K": 5.7, "Q6_K": 6.56, "Q3_K": 3.9, "Q3_K_M": 4.0, "Q4": 4.89, "Q5": 5.7, "Q6": 6.56, "Q8": 8.5,
-          "Q3": 4.0, "Q2": 3.2, "Q2_K_S": 3.0, "Q2_K_L": 3.3, "Q4_K_L": 5.0, "Q5_K_L": 5.8, "Q6_K_L": 6.7}  # fmt: skip
+_FILES = {
+    "Q4_K_XL": 4.95,
+    "Q6_K_XL": 6.9,
+    "Q3_K_XL": 4.1,
+    "Q2_K_XL": 3.4,
+    "Q5_K_XL": 5.75,
+    "Q8_K_XL": 9.0,
+    "Q8_0": 8.5,
+    "Q4_K": 4.89,
+    "Q5_K": 5.7,
+    "Q6_K": 6.56,
+    "Q3_K": 3.9,
+    "Q3_K_M": 4.0,
+    "Q4": 4.89,
+    "Q5": 5.7,
+    "Q6": 6.56,
+    "Q8": 8.5,
+    "Q3": 4.0,
+    "Q2": 3.2,
+    "Q2_K_S": 3.0,
+    "Q2_K_L": 3.3,
+    "Q4_K_L": 5.0,
+    "Q5_K_L": 5.8,
+    "Q6_K_L": 6.7,
+}
 
 
 def storage(name: str) -> Storage:
@@ -72,7 +95,7 @@ def storage(name: str) -> Storage:
     raise UserError(f"quantisation {name[:40]!r} is unknown; write Q4_K_M, Q8_0, F16, FP8, 4bit, ...")
 
 
-def _kind(upper: str) -> str:
+def _kind(upper: str) -> str:  # noqa: PLR0911
     if upper.startswith(("IQ", "TQ", "Q1_")):
         return "iq"
     if upper in ("F32", "F64", "I32"):

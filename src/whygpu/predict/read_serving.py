@@ -1,4 +1,5 @@
-"""Measurements of serving runtimes (the columns of ``serving.csv``) as cases with measured times per token."""
+"""Measurements of serving runtimes (the columns of ``serving.csv``) as cases with measured times per
+token."""
 
 import math
 from collections.abc import Mapping
@@ -17,8 +18,28 @@ from whygpu.predict.terms import EVENNESS, LAYER, STEP, Form, Keys, Work
 
 __all__ = ["SERVING_DENSE", "SERVING_MOE", "Serving", "serving_rows"]
 
-BITS = {"fp4": 4.5, "nvfp4": 4.5, "int4": 4.5, "int4_wo": 4.5, "fp8": 8.0, "fp8_block": 8.06, "bf16": 16.0, "": 16.0, "int8": 8.0}
-RATE = {"bf16": 1.0, "": 1.0, "int4_wo": 1.0, "int4": 1.0, "fp8": 2.0, "fp8_block": 2.0, "nvfp4": 2.0, "fp4": 2.0, "int8": 2.0}
+BITS = {
+    "fp4": 4.5,
+    "nvfp4": 4.5,
+    "int4": 4.5,
+    "int4_wo": 4.5,
+    "fp8": 8.0,
+    "fp8_block": 8.06,
+    "bf16": 16.0,
+    "": 16.0,
+    "int8": 8.0,
+}
+RATE = {
+    "bf16": 1.0,
+    "": 1.0,
+    "int4_wo": 1.0,
+    "int4": 1.0,
+    "fp8": 2.0,
+    "fp8_block": 2.0,
+    "nvfp4": 2.0,
+    "fp4": 2.0,
+    "int8": 2.0,
+}
 """Arithmetic rate against half precision; FP4 doubles again from Blackwell on (and is unpacked before)."""
 
 
@@ -51,10 +72,16 @@ class Serving(Case):
         if memory is None:
             return self.batch
         o = self.outline
-        held = (o.fixed + 2 * o.head) * self.bits / 8 * self.copies + o.expert_weights * BITS.get(self.expert_mode, 16.0) / 8
+        held = (o.fixed + 2 * o.head) * self.bits / 8 * self.copies + o.expert_weights * BITS.get(
+            self.expert_mode, 16.0
+        ) / 8
         room = 0.9 * memory.value * self.count - held - self.count * 2.5e9
         devices = self.count if kv_heads(o) > 1 else self.copies
-        replicas = max(1.0, self.count / max(1, kv_heads(o) * self.copies)) if kv_heads(o) > 1 else self.count / devices
+        replicas = (
+            max(1.0, self.count / max(1, kv_heads(o) * self.copies))
+            if kv_heads(o) > 1
+            else self.count / devices
+        )
         each = o.cached(self.input + self.output / 2) * 2 * replicas
         return max(1.0, min(self.batch, room / each)) if room > 0 else min(self.batch, 4.0)
 
@@ -80,19 +107,36 @@ def serving_rows(row: Mapping[str, str]) -> list[Row]:
     expert = expert or dense
     if "gpt-oss" in outline.name:
         expert, dense = "nvfp4", ""  # its experts are stored in four bits whatever the label says
-    experts = int(number(row, "moe_tp_size", zero=True) or 1) * int(number(row, "moe_ep_size", zero=True) or 1)
+    experts = int(number(row, "moe_tp_size", zero=True) or 1) * int(
+        number(row, "moe_ep_size", zero=True) or 1
+    )
     copies = int(number(row, "attention_dp_size") or 1)
     count = max(int(number(row, "tp_size") or 1), experts if outline.is_mixture else 1, copies)
     case = Serving(
-        outline=outline, storage=Storage(expert or "bf16", BITS.get(expert, 16.0), expert or "bf16"),
-        bits=BITS.get(dense, 16.0), machine=machine, runtime=runtime_of(row.get("backend") or "vllm", machine), count=count,
-        batch=batch, input=number(row, "isl") or 1024.0, output=number(row, "osl") or 1024.0, dense_mode=dense, expert_mode=expert,
-        version=".".join((row.get("backend_version") or "").split(".")[:2]), copies=copies, expert_parallel=int(number(row, "moe_ep_size", zero=True) or 1),
-    )  # fmt: skip
+        outline=outline,
+        storage=Storage(expert or "bf16", BITS.get(expert, 16.0), expert or "bf16"),
+        bits=BITS.get(dense, 16.0),
+        machine=machine,
+        runtime=runtime_of(row.get("backend") or "vllm", machine),
+        count=count,
+        batch=batch,
+        input=number(row, "isl") or 1024.0,
+        output=number(row, "osl") or 1024.0,
+        dense_mode=dense,
+        expert_mode=expert,
+        version=".".join((row.get("backend_version") or "").split(".")[:2]),
+        copies=copies,
+        expert_parallel=int(number(row, "moe_ep_size", zero=True) or 1),
+    )
     labels = {
-        "device": machine.name, "model": outline.name, "runtime": case.runtime, "quantisation": expert or "bf16",
-        "device family": case.family, "backend": case.runtime, "source": "serving",
-    }  # fmt: skip
+        "device": machine.name,
+        "model": outline.name,
+        "runtime": case.runtime,
+        "quantisation": expert or "bf16",
+        "device family": case.family,
+        "backend": case.runtime,
+        "source": "serving",
+    }
     target = "serving TPOT, MoE" if outline.is_mixture else "serving TPOT, dense"
     return [Row(row["id"], target, case, seconds / 1e3, "A", labels)]
 
@@ -119,7 +163,8 @@ def serving_work(case: Case) -> Work:
     move = steps * 2 * (n - 1) / n * (tokens / case.copies) * o.d_model * 2 / link
     return (
         (fixed + experts) / bandwidth,
-        dense_flop / (half * rate_of(case.dense_mode, case.machine)) + expert_flop / (half * rate_of(case.expert_mode, case.machine)),
+        dense_flop / (half * rate_of(case.dense_mode, case.machine))
+        + expert_flop / (half * rate_of(case.expert_mode, case.machine)),
         cache / bandwidth,
         attention / half,
         o.layers * LAYER,
@@ -137,7 +182,7 @@ def serving_keys(case: Case) -> Keys:
     n, tokens = case.count, case.running * (1 + case.input / case.output)
     r, f = case.runtime, case.family
     kind = "moe" if case.outline.is_mixture else "dense"
-    d, e = _mode(case.dense_mode), _mode(case.expert_mode)
+    e = _mode(case.expert_mode)
     mla = "mla" if case.outline.groups[-1].pair != case.outline.groups[-1].prompt_pair else "gqa"
     spread = f"{'ep' if case.expert_parallel > 1 else 'tp'}{'dp' if case.copies > 1 else ''}"
     version = f"{r}|{case.version}"
@@ -164,7 +209,9 @@ def serving_keys(case: Case) -> Keys:
 
 def _mode(name: str) -> str:
     """Arithmetic class of a quantisation mode."""
-    return {"": "bf16", "bf16": "bf16", "fp8": "fp8", "fp8_block": "block", "nvfp4": "nv4", "fp4": "nv4"}.get(name, "int4")
+    return {"": "bf16", "bf16": "bf16", "fp8": "fp8", "fp8_block": "block", "nvfp4": "nv4", "fp4": "nv4"}.get(
+        name, "int4"
+    )
 
 
 def _log(value: float) -> float:
@@ -197,22 +244,85 @@ def rate_of(mode: str, machine: Machine) -> float:
 
 
 PRIORS: dict[str, tuple[float, float]] = {
-        "w": (0.29, 0.1), "wR": (0, 0.08), "wQ": (0, 0.1), "wF": (0, 0.05), "wX": (0, 0.15), "wM": (0, 0.05), "wN": (0, 0.1),
-        "c_bf16": (0.36, 0.15), "c_fp8": (0.69, 0.15), "c_block": (0.8, 0.15), "c_nv4": (1.2, 0.2), "c_int4": (0.8, 0.2),
-        "cR": (0, 0.1), "cF": (0, 0.08), "cX": (0, 0.2), "cM": (0, 0.07), "kv": (0.43, 0.15), "kvR": (0, 0.1), "kvX": (0, 0.2),
-        "kvF": (0, 0.08), "at": (0.69, 0.2), "atR": (0, 0.1), "atX": (0, 0.2), "lay": (0.69, 0.2), "layR": (0, 0.4), "layV": (0, 0.35), "seqV": (0, 0.35), "stV": (0, 0.3), "wV": (0, 0.1),
-        "layX": (0, 0.3), "al": (0.0, 0.2), "alR": (0, 0.15), "be": (0.45, 0.2), "beR": (0, 0.15), "st": (0.69, 0.4),
-        "stR": (0, 0.3), "seq": (-0.5, 0.7), "seqR": (0, 0.3), "new": (0.0, 0.7), "newR": (0, 0.3),
-    }  # fmt: skip
+    "w": (0.29, 0.1),
+    "wR": (0, 0.08),
+    "wQ": (0, 0.1),
+    "wF": (0, 0.05),
+    "wX": (0, 0.15),
+    "wM": (0, 0.05),
+    "wN": (0, 0.1),
+    "c_bf16": (0.36, 0.15),
+    "c_fp8": (0.69, 0.15),
+    "c_block": (0.8, 0.15),
+    "c_nv4": (1.2, 0.2),
+    "c_int4": (0.8, 0.2),
+    "cR": (0, 0.1),
+    "cF": (0, 0.08),
+    "cX": (0, 0.2),
+    "cM": (0, 0.07),
+    "kv": (0.43, 0.15),
+    "kvR": (0, 0.1),
+    "kvX": (0, 0.2),
+    "kvF": (0, 0.08),
+    "at": (0.69, 0.2),
+    "atR": (0, 0.1),
+    "atX": (0, 0.2),
+    "lay": (0.69, 0.2),
+    "layR": (0, 0.4),
+    "layV": (0, 0.35),
+    "seqV": (0, 0.35),
+    "stV": (0, 0.3),
+    "wV": (0, 0.1),
+    "layX": (0, 0.3),
+    "al": (0.0, 0.2),
+    "alR": (0, 0.15),
+    "be": (0.45, 0.2),
+    "beR": (0, 0.15),
+    "st": (0.69, 0.4),
+    "stR": (0, 0.3),
+    "seq": (-0.5, 0.7),
+    "seqR": (0, 0.3),
+    "new": (0.0, 0.7),
+    "newR": (0, 0.3),
+}
 """Centres: set once from tables of single operations (research notes C.5, C.8), from none of these rows."""
-TERMS = ("weights", "arithmetic", "cache", "attention", "launches", "messages", "link", "step", "sequences", "prompts")
+TERMS = (
+    "weights",
+    "arithmetic",
+    "cache",
+    "attention",
+    "launches",
+    "messages",
+    "link",
+    "step",
+    "sequences",
+    "prompts",
+)
 GROUPS = (0, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 SERVING_DENSE = Form(
-    "serving_dense", TERMS, GROUPS, {key: (centre, sd / 2) for key, (centre, sd) in PRIORS.items()}, serving_work, serving_keys,
-    device=0.03, model=0.03, noise=0.15, fit_noise=0.3, power=3.0,
-)  # fmt: skip
+    "serving_dense",
+    TERMS,
+    GROUPS,
+    {key: (centre, sd / 2) for key, (centre, sd) in PRIORS.items()},
+    serving_work,
+    serving_keys,
+    device=0.03,
+    model=0.03,
+    noise=0.15,
+    fit_noise=0.3,
+    power=3.0,
+)
 SERVING_MOE = Form(
-    "serving_moe", TERMS, GROUPS, PRIORS, serving_work, serving_keys,
-    device=0.05, model=0.05, noise=0.30, fit_noise=0.3, power=3.0,
-)  # fmt: skip
+    "serving_moe",
+    TERMS,
+    GROUPS,
+    PRIORS,
+    serving_work,
+    serving_keys,
+    device=0.05,
+    model=0.05,
+    noise=0.30,
+    fit_noise=0.3,
+    power=3.0,
+)
 """Few rows speak for each constant, so the fit may move the centres only a little."""

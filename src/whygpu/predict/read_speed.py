@@ -10,7 +10,7 @@ from whygpu.measure.machine import Figure, Machine
 from whygpu.models.lookup import find_outline
 from whygpu.predict.cases import Case, runtime_of
 from whygpu.predict.names import hardware, mixture, split_count
-from whygpu.predict.quants import Storage, storage
+from whygpu.predict.quants import storage
 
 __all__ = ["Row", "machine_of", "number", "speed_rows"]
 
@@ -83,7 +83,9 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     count = max(count, several)
     backend = row.get("backend") or ""
     runtime = runtime_of(backend, machine)
-    if re.search(r"lists processor as CPU", notes) or (re.search(r"\bcpu\b", row["device"].lower()) and runtime not in ("itrex", "pytorch")):
+    if re.search(r"lists processor as CPU", notes) or (
+        re.search(r"\bcpu\b", row["device"].lower()) and runtime not in ("itrex", "pytorch")
+    ):
         runtime = "cpu"
     if runtime == "cpu" and machine.vendor == "Apple" and not machine.name.endswith("CPU"):
         machine = hardware(f"{machine.name.split('(')[0].strip()} CPU")
@@ -97,16 +99,31 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     prompt, generated = number(row, "prompt_tokens"), number(row, "gen_tokens")
     batch = number(row, "batch") or 1.0
     base = Case(
-        outline=outline, storage=held, bits=bits, machine=machine, runtime=runtime, count=count, batch=batch,
-        depth=_depth(row, notes, backend, prompt, generated), prompt=prompt or 512.0,
-        host="small" if re.search(r"Raspberry Pi host|RISC-V|Pi CM\d|Radxa", notes + row["device"]) and runtime != "cpu" else "usual",
+        outline=outline,
+        storage=held,
+        bits=bits,
+        machine=machine,
+        runtime=runtime,
+        count=count,
+        batch=batch,
+        depth=_depth(row, notes, backend, prompt, generated),
+        prompt=prompt or 512.0,
+        host="small"
+        if re.search(r"Raspberry Pi host|RISC-V|Pi CM\d|Radxa", notes + row["device"]) and runtime != "cpu"
+        else "usual",
         spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
-        flash=not re.search(r"flash-attn off|-fa 0", notes + backend), era=_era(row.get("date") or "", backend, notes),
-    )  # fmt: skip
+        flash=_flash(notes + backend, row.get("date") or "", runtime),
+        era=_era(row.get("date") or "", backend, notes),
+    )
     labels = {
-        "device": machine.name, "model": outline.name, "runtime": f"{runtime}", "quantisation": held.name,
-        "device family": base.family, "backend": backend, "source": (row.get("source") or "")[:60],
-    }  # fmt: skip
+        "device": machine.name,
+        "model": outline.name,
+        "runtime": f"{runtime}",
+        "quantisation": held.name,
+        "device family": base.family,
+        "backend": backend,
+        "source": (row.get("source") or "")[:60],
+    }
     quality = _quality(notes)
     found = []
     decode, prefill = number(row, "decode_tok_s"), number(row, "prefill_tok_s")
@@ -118,6 +135,16 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     if not found:
         raise UserError("neither decode_tok_s nor prefill_tok_s (with prompt_tokens) is given")
     return found
+
+
+def _flash(text: str, date: str, runtime: str) -> bool:
+    """Whether attention was fused: as stated; else llama.cpp did so by default from 2025 on."""
+    if re.search(r"flash-attn off|-fa 0", text):
+        return False
+    if re.search(r"flash-attn on|-fa 1|fa=1", text):
+        return True
+    llama = runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
+    return not (llama and re.match(r"202[34]", date))
 
 
 def _spilled(weights: float, machine: Machine, count: int, runtime: str) -> float:
@@ -136,7 +163,9 @@ def _quality(notes: str) -> str:
     return found.group(1) if found else "B"
 
 
-def _depth(row: Mapping[str, str], notes: str, backend: str, prompt: float | None, generated: float | None) -> float:
+def _depth(
+    row: Mapping[str, str], notes: str, backend: str, prompt: float | None, generated: float | None
+) -> float:
     """Mean tokens in the cache while decoding: llama-bench starts from an empty one."""
     half = (generated or 128.0) / 2
     stated = re.search(r"context depth (\d+)", notes)

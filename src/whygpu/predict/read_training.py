@@ -1,4 +1,5 @@
-"""Measurements of training runs (the columns of ``training.csv``) as cases with measured seconds a token and device."""
+"""Measurements of training runs (the columns of ``training.csv``) as cases with measured seconds a token
+and device."""
 
 import math
 import re
@@ -53,7 +54,12 @@ def training_rows(row: Mapping[str, str]) -> list[Row]:
     try:
         outline = find_outline(model, parameters=stated * 1e9 if stated else None)
     except UserError:
-        if stated is None and number(row, "flops_total") is None and number(row, "mfu") is None and number(row, "tflops_per_device") is None:
+        if (
+            stated is None
+            and number(row, "flops_total") is None
+            and number(row, "mfu") is None
+            and number(row, "tflops_per_device") is None
+        ):
             raise
         outline = generic_outline(model, (stated or 1.0) * 1e9)
     count = int(number(row, "device_count") or 1)
@@ -63,20 +69,40 @@ def training_rows(row: Mapping[str, str]) -> list[Row]:
     half = machine.flops.get("fp16") or machine.flops.get("fp32")
     if half is None:
         raise UserError(f"{machine.name} has no published arithmetic rate")
-    rate = _rate(row, notes, flop, count, half.value * (2.0 if precision in ("fp8", "mxfp8") and "mfu" in row and "amp_fp8" in notes else 1.0))
+    rate = _rate(
+        row,
+        notes,
+        flop,
+        count,
+        half.value * (2.0 if precision in ("fp8", "mxfp8") and "mfu" in row and "amp_fp8" in notes else 1.0),
+    )
     if rate is None:
         raise UserError("no tflops_per_device, mfu, tokens/s/GPU nor FLOP with a duration is given")
     flops, whole = rate
     case = Training(
-        outline=outline, storage=Storage(precision, 16.0, "f16"), bits=16.0, machine=machine, runtime="training", count=count,
-        prompt=sequence, flop_a_token=flop, precision=precision, framework=_framework(source),
-        checkpointing="checkpointing True" in notes or "full recompute" in (model + notes), whole_run=whole,
-    )  # fmt: skip
+        outline=outline,
+        storage=Storage(precision, 16.0, "f16"),
+        bits=16.0,
+        machine=machine,
+        runtime="training",
+        count=count,
+        prompt=sequence,
+        flop_a_token=flop,
+        precision=precision,
+        framework=_framework(source),
+        checkpointing="checkpointing True" in notes or "full recompute" in (model + notes),
+        whole_run=whole,
+    )
     labels = {
-        "device": machine.name, "model": outline.name, "runtime": case.framework, "quantisation": precision,
-        "device family": case.family, "backend": case.framework, "source": source[:60],
-    }  # fmt: skip
-    quality = (re.search(r"quality=([ABC])", notes) or re.match(r"(B)", "B"))
+        "device": machine.name,
+        "model": outline.name,
+        "runtime": case.framework,
+        "quantisation": precision,
+        "device family": case.family,
+        "backend": case.framework,
+        "source": source[:60],
+    }
+    quality = re.search(r"quality=([ABC])", notes) or re.match(r"(B)", "B")
     target = "training, MosaicML" if case.framework == "mosaic" else "training, others"
     return [Row(row["id"], target, case, flop / flops, quality.group(1) if quality else "B", labels)]
 
@@ -86,7 +112,9 @@ def _stated(pattern: str, notes: str) -> float | None:
     return float(found.group(1).replace(",", "")) if found else None
 
 
-def _rate(row: Mapping[str, str], notes: str, flop: float, count: int, peak: float) -> tuple[float, bool] | None:
+def _rate(
+    row: Mapping[str, str], notes: str, flop: float, count: int, peak: float
+) -> tuple[float, bool] | None:
     """Useful FLOP/s of one device, and whether it is the mean of a whole run."""
     tera = number(row, "tflops_per_device")
     if tera:
@@ -123,7 +151,15 @@ def _duration(text: str, count: int) -> tuple[float, int]:
 
 
 def _precision(text: str, source: str) -> str:
-    for word, name in (("NVFP4", "nvfp4"), ("MXFP8", "mxfp8"), ("amp_fp8", "fp8"), ("float8", "fp8"), ("FP8", "fp8"), ("INT8", "int8"), ("int8", "int8")):
+    for word, name in (
+        ("NVFP4", "nvfp4"),
+        ("MXFP8", "mxfp8"),
+        ("amp_fp8", "fp8"),
+        ("float8", "fp8"),
+        ("FP8", "fp8"),
+        ("INT8", "int8"),
+        ("int8", "int8"),
+    ):
         if word in text:
             return name
     return "bf16"
@@ -131,9 +167,17 @@ def _precision(text: str, source: str) -> str:
 
 def _framework(source: str) -> str:
     for word, name in (
-        ("llm-foundry", "mosaic"), ("Megatron-Bridge", "megatron"), ("nemo", "megatron"), ("Megatron", "megatron"), ("calculon", "megatron"),
-        ("maxtext", "maxtext"), ("torchtitan", "titan"), ("Epoch", "epoch"), ("karpathy", "karpathy"), ("llm.c", "karpathy"),
-    ):  # fmt: skip
+        ("llm-foundry", "mosaic"),
+        ("Megatron-Bridge", "megatron"),
+        ("nemo", "megatron"),
+        ("Megatron", "megatron"),
+        ("calculon", "megatron"),
+        ("maxtext", "maxtext"),
+        ("torchtitan", "titan"),
+        ("Epoch", "epoch"),
+        ("karpathy", "karpathy"),
+        ("llm.c", "karpathy"),
+    ):
         if word.lower() in source.lower():
             return name
     return "other"
@@ -154,9 +198,20 @@ def training_keys(case: Case) -> Keys:
     spread = math.log(max(case.count, 1) / 64)
     length = math.log2(max(case.prompt, 1) / 2048)
     keys: list[Key] = [
-        "t:", f"tF:{f}", f"tP:{p}", f"tFP:{f}|{p}", f"tW:{w}", f"tWF:{w}|{f}", ("tN:", size), (f"tN:{w}", size), ("tG:", spread),
-        (f"tG:{w}", spread), ("tL:", length), (f"tL:{f}|{p}", length), (f"tL:{w}", length),
-    ]  # fmt: skip
+        "t:",
+        f"tF:{f}",
+        f"tP:{p}",
+        f"tFP:{f}|{p}",
+        f"tW:{w}",
+        f"tWF:{w}|{f}",
+        ("tN:", size),
+        (f"tN:{w}", size),
+        ("tG:", spread),
+        (f"tG:{w}", spread),
+        ("tL:", length),
+        (f"tL:{f}|{p}", length),
+        (f"tL:{w}", length),
+    ]
     if case.checkpointing:
         keys.append("tC:")
     if case.outline.is_mixture:
@@ -171,12 +226,21 @@ TRAINING = Form(
     ("arithmetic",),
     (0,),
     {
-        "t": (0.8, 0.4), "tF": (0, 0.2), "tP": (0, 0.4), "tFP": (0, 0.2), "tW": (0, 0.2), "tWF": (0, 0.12), "tN": (0, 0.08),
-        "tG": (0, 0.05), "tL": (0, 0.1), "tC": (0, 0.2), "tX": (0, 0.4),
+        "t": (0.8, 0.4),
+        "tF": (0, 0.2),
+        "tP": (0, 0.4),
+        "tFP": (0, 0.2),
+        "tW": (0, 0.2),
+        "tWF": (0, 0.12),
+        "tN": (0, 0.08),
+        "tG": (0, 0.05),
+        "tL": (0, 0.1),
+        "tC": (0, 0.2),
+        "tX": (0, 0.4),
     },
     training_work,
     training_keys,
     device=0.12,
     model=0.12,
     noise=0.10,
-)  # fmt: skip
+)

@@ -20,10 +20,18 @@ __all__ = ["COLUMNS", "table"]
 
 COLUMNS = np.dtype(
     [
-        ("model", np.intp), ("machine", np.intp), ("quant", np.intp), ("context", float), ("batch", float),
-        ("seconds", float), ("tokens_per_second", float), ("weights", float), ("cache", float), ("fits", bool),
+        ("model", np.intp),
+        ("machine", np.intp),
+        ("quant", np.intp),
+        ("context", float),
+        ("batch", float),
+        ("seconds", float),
+        ("tokens_per_second", float),
+        ("weights", float),
+        ("cache", float),
+        ("fits", bool),
     ]
-)  # fmt: skip
+)
 """Places in the lists given; seconds of a decode step; bytes."""
 
 
@@ -36,7 +44,8 @@ def table(
 ) -> NDArray[np.void]:
     """One record a combination, in the order models, machines, quants, contexts, batches.
 
-    The same times as ``inference`` gives for one machine without offload, for llama.cpp's usual backend there.
+    The same times as ``inference`` gives for one machine without offload, for llama.cpp's usual backend
+    there.
 
     Raises
     ------
@@ -47,7 +56,9 @@ def table(
     found = [m if isinstance(m, Machine) else hardware(m) for m in machines]
     kinds = [storage(q) for q in quants]
     c = calibration("decode")
-    depth, batch = (a.ravel() for a in np.meshgrid(np.asarray(contexts, float), np.asarray(batches, float), indexing="ij"))
+    depth, batch = (
+        a.ravel() for a in np.meshgrid(np.asarray(contexts, float), np.asarray(batches, float), indexing="ij")
+    )
     out = np.zeros((len(outlines), len(found), len(kinds), depth.size), COLUMNS)
     for i, o in enumerate(outlines):
         read = np.array([o.fixed + o.head + o.experts_read(b, EVENNESS) for b in batch])  # (k,) weights
@@ -55,7 +66,9 @@ def table(
         flop = 2 * batch * (o.active + np.array([o.decode_attention(d) for d in depth]))
         for j, m in enumerate(found):
             held = math.inf if m.memory is None else 0.94 * m.memory.value
-            first = Case(outline=o, storage=kinds[0], bits=kinds[0].bits, machine=m, runtime=native_runtime(m))
+            first = Case(
+                outline=o, storage=kinds[0], bits=kinds[0].bits, machine=m, runtime=native_runtime(m)
+            )
             own = c.devices.get(f"{group_of(m)}|{first.runtime}", 0.0) + c.models.get(o.name, 0.0)
             for q, kind in enumerate(kinds):
                 case = replace(first, storage=kind, bits=kind.bits)
@@ -63,12 +76,19 @@ def table(
                 weights = o.parameters * kind.bits / 8
                 spilled = 0.0 if m.kind != "gpu" else max(0.0, 1 - held / weights)
                 moved = read * kind.bits / 8
-                x = np.stack(
-                    [
-                        moved * (1 - spilled) / m.bandwidth.value, flop / peak(case), np.full(depth.size, o.layers * LAYER),
-                        cache / m.bandwidth.value, np.full(depth.size, STEP), moved * spilled / HOST_BANDWIDTH,
-                    ]
-                ) * np.exp(logs)[:, None]  # fmt: skip
+                x = (
+                    np.stack(
+                        [
+                            moved * (1 - spilled) / m.bandwidth.value,
+                            flop / peak(case),
+                            np.full(depth.size, o.layers * LAYER),
+                            cache / m.bandwidth.value,
+                            np.full(depth.size, STEP),
+                            moved * spilled / HOST_BANDWIDTH,
+                        ]
+                    )
+                    * np.exp(logs)[:, None]
+                )
                 joint = (x[0] ** DECODE.power + x[1] ** DECODE.power) ** (1 / DECODE.power)
                 seconds = (joint + x[2:].sum(axis=0)) * math.exp(own)
                 row = out[i, j, q]

@@ -15,7 +15,8 @@ from whygpu.predict.fit import Key
 __all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 
 HOST_BANDWIDTH = 60e9
-"""Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 % used."""
+"""Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 %
+used."""
 LAYER = 10e-6
 STEP = 0.5e-3
 SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
@@ -23,7 +24,8 @@ SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 UBATCH = 512.0
 """Tokens of a prompt that llama.cpp pushes through at once."""
 EVENNESS = 0.9
-"""How many of the experts beyond a token's own several tokens reach, against a perfectly even router (fitted on
+"""How many of the experts beyond a token's own several tokens reach, against a perfectly even router
+(fitted on
 measured kernels with real routing: between 0.85 and 0.95; research note C.7)."""
 
 Work = tuple[float, ...]
@@ -53,6 +55,12 @@ class Form:
     power: float = 4.0
 
 
+def looseness(case: Case) -> float:
+    """How much wider the band is: few measurements of other runtimes than llama.cpp's say how they differ."""
+    llama = case.runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu", "training")
+    return 1.0 if llama or type(case) is not Case else 2.0
+
+
 def quant_key(case: Case) -> str:
     """The class of storage; K-quants with their digit."""
     kind, name = case.storage.kind, case.storage.name
@@ -62,6 +70,8 @@ def quant_key(case: Case) -> str:
 def market(case: Case) -> str:
     """Game, professional, mobile or HBM card: what memory clocks and power limits go with."""
     machine = case.machine
+    if machine.kind != "gpu":
+        return machine.kind
     if "Mobile" in machine.name or "Max-Q" in machine.name:
         return "mobile"
     if "HBM" in machine.details.get("mem_type", ""):
@@ -72,7 +82,7 @@ def market(case: Case) -> str:
 def peak(case: Case) -> float:
     """FLOP/s of half precision, or of single where there is none."""
     flops = case.machine.flops
-    if case.runtime == "cpu" and "fp32" in flops:
+    if case.runtime in ("cpu", "itrex", "pytorch", "llama2c") and "fp32" in flops:
         return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
     found = flops.get("fp16") or flops.get("fp32") or next(iter(flops.values()), None)
     return found.value if found else 50 * case.machine.bandwidth.value
@@ -111,13 +121,31 @@ def decode_keys(case: Case) -> Keys:
     r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
     slope = math.log(case.machine.bandwidth.value / 400e9)
     memory: list[Key] = [
-        "mem:", f"memR:{r}", f"memF:{f}", f"memRF:{r}|{f}", f"memQ:{q}", f"memRQ:{r}|{q}", f"memFQ:{f}|{q}",
-        f"memE:{r}|{case.era}", f"memC:{v}|{market(case)}", (f"memB:{v}|{r}", slope), (f"memB:{v}|{r}|{q[0]}", slope),
+        "mem:",
+        f"memR:{r}",
+        f"memF:{f}",
+        f"memRF:{r}|{f}",
+        f"memQ:{q}",
+        f"memRQ:{r}|{q}",
+        f"memFQ:{f}|{q}",
+        f"memE:{r}|{case.era}",
+        f"memC:{v}|{market(case)}",
+        f"memV:{v}|{r}",
+        f"memV:{v}|{r}|{q}",
+        (f"memB:{v}|{r}", slope),
+        (f"memB:{v}|{r}|{q[0]}", slope),
         (f"memB:{f}", slope),
-    ]  # fmt: skip
+    ]
     if case.count > 1:
         memory.append(f"memX:{r}|{min(case.count, 8)}")
-    layer: list[Key] = ["lay:", f"layR:{r}", f"layF:{f}", f"layE:{r}|{case.era}", f"layRF:{r}|{f}"]
+    layer: list[Key] = [
+        "lay:",
+        f"layR:{r}",
+        f"layF:{f}",
+        f"layE:{r}|{case.era}",
+        f"layRF:{r}|{f}",
+        f"layV:{v}|{r}",
+    ]
     if case.outline.is_mixture:
         memory.append(f"memX:moe|{r}")
         layer.append("layX:moe")
@@ -138,15 +166,40 @@ DECODE = Form(
     ("weights", "arithmetic", "launches", "cache", "step", "host"),
     (0, 0, 1, 2, 3, 4),
     {
-        "mem": (0.25, 0.3), "memR": (0, 0.3), "memF": (0, 0.15), "memRF": (0, 0.12), "memQ": (0, 0.25), "memRQ": (0, 0.15),
-        "memFQ": (0, 0.1), "memE": (0, 0.15), "memC": (0, 0.15), "memB": (0, 0.15), "memX": (0, 0.2), "lay": (1.3, 0.5),
-        "layR": (0, 0.5), "layF": (0, 0.4), "layE": (0, 0.3), "layRF": (0, 0.25), "layX": (0, 0.4), "kv": (0.5, 0.5),
-        "kvR": (0, 0.4), "kvA": (0, 0.3), "kvF": (0, 0.3), "fl": (0.7, 1.0), "flR": (0, 0.5), "flF": (0, 0.5), "flQ": (0, 0.5),
-        "st": (0, 1.0), "stR": (0, 0.5), "host": (0.3, 0.5),
+        "mem": (0.25, 0.3),
+        "memR": (0, 0.3),
+        "memF": (0, 0.15),
+        "memRF": (0, 0.12),
+        "memQ": (0, 0.25),
+        "memRQ": (0, 0.15),
+        "memFQ": (0, 0.1),
+        "memE": (0, 0.15),
+        "memV": (0, 0.15),
+        "memC": (0, 0.15),
+        "memB": (0, 0.15),
+        "memX": (0, 0.2),
+        "lay": (1.3, 0.5),
+        "layR": (0, 0.5),
+        "layF": (0, 0.4),
+        "layE": (0, 0.3),
+        "layRF": (0, 0.25),
+        "layV": (0, 0.3),
+        "layX": (0, 0.4),
+        "kv": (0.5, 0.5),
+        "kvR": (0, 0.4),
+        "kvA": (0, 0.3),
+        "kvF": (0, 0.3),
+        "fl": (0.7, 1.0),
+        "flR": (0, 0.5),
+        "flF": (0, 0.5),
+        "flQ": (0, 0.5),
+        "st": (0, 1.0),
+        "stR": (0, 0.5),
+        "host": (0.3, 0.5),
     },
     decode_work,
     decode_keys,
-)  # fmt: skip
+)
 
 
 def prefill_work(case: Case) -> Work:
@@ -177,18 +230,44 @@ def prefill_keys(case: Case) -> Keys:
     width = math.log(o.d_model / 4096)
     chip = math.log(peak(case) / 100e12)
     product: list[Key] = [
-        "pf:", f"pfR:{r}", f"pfF:{f}", f"pfRF:{r}|{f}", f"pfQ:{q}", f"pfRQ:{r}|{q}", f"pfFQ:{f}|{q}", f"pfE:{r}|{case.era}",
-        f"pfC:{v}|{market(case)}", ("pfW:", width), (f"pfW:{r}", width), ("pfB:", chip), (f"pfB:{v}|{r}", chip), (f"pfB:{f}", chip),
-        ("pfT:", math.log(tokens / UBATCH)), (f"pfT:{r}", math.log(tokens / UBATCH)), f"pfA:{r}|{case.flash}",
-    ]  # fmt: skip
+        "pf:",
+        f"pfR:{r}",
+        f"pfF:{f}",
+        f"pfRF:{r}|{f}",
+        f"pfQ:{q}",
+        f"pfRQ:{r}|{q}",
+        f"pfFQ:{f}|{q}",
+        f"pfE:{r}|{case.era}",
+        f"pfV:{v}|{r}",
+        f"pfV:{v}|{r}|{q}",
+        f"pfC:{v}|{market(case)}",
+        ("pfW:", width),
+        (f"pfW:{r}", width),
+        ("pfB:", chip),
+        (f"pfB:{v}|{r}", chip),
+        (f"pfB:{f}", chip),
+        ("pfT:", math.log(tokens / UBATCH)),
+        (f"pfT:{r}", math.log(tokens / UBATCH)),
+        f"pfA:{r}|{case.flash}",
+    ]
     if o.is_mixture:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
     if case.count > 1:
-        product.append(f"pfX:{r}|{min(case.count, 8)}")
+        large = (
+            "large" if o.parameters > 3e10 else "small"
+        )  # of large models llama.cpp often pipelines nothing
+        product += [f"pfX:{r}|{min(case.count, 8)}", f"pfX:{r}|{min(case.count, 4)}|{large}"]
     return (
         ("mem:", f"memR:{r}", f"memF:{f}"),
         tuple(product),
-        ("at:", f"atR:{r}", f"atF:{f}", f"atA:{r}|{case.flash}"),
+        (
+            "at:",
+            f"atR:{r}",
+            f"atF:{f}",
+            f"atA:{case.flash}",
+            f"atA:{r}|{case.flash}",
+            f"atV:{v}|{case.flash}",
+        ),
         ("lay:", f"layR:{r}", f"layF:{f}"),
         ("host:",),
     )
@@ -199,14 +278,37 @@ PREFILL = Form(
     ("weights", "arithmetic", "attention", "launches", "host"),
     (0, 0, 1, 2, 3),
     {
-        "mem": (0.3, 0.3), "memR": (0, 0.2), "memF": (0, 0.2), "pf": (0.8, 0.5), "pfR": (0, 0.5), "pfF": (0, 0.4), "pfRF": (0, 0.25),
-        "pfQ": (0, 0.25), "pfRQ": (0, 0.25), "pfFQ": (0, 0.2), "pfE": (0, 0.25), "pfC": (0, 0.25), "pfW": (0, 0.2), "pfB": (0, 0.2),
-        "pfT": (0, 0.2), "pfX": (0, 0.4), "pfA": (0, 0.2), "at": (1.2, 0.6), "atR": (0, 0.5), "atF": (0, 0.4), "atA": (0, 0.4),
-        "lay": (1.5, 0.7), "layR": (0, 0.5), "layF": (0, 0.4), "host": (0.5, 0.7),
+        "mem": (0.3, 0.3),
+        "memR": (0, 0.2),
+        "memF": (0, 0.2),
+        "pf": (0.8, 0.5),
+        "pfR": (0, 0.5),
+        "pfF": (0, 0.4),
+        "pfRF": (0, 0.25),
+        "pfQ": (0, 0.25),
+        "pfRQ": (0, 0.25),
+        "pfFQ": (0, 0.2),
+        "pfE": (0, 0.25),
+        "pfV": (0, 0.25),
+        "pfC": (0, 0.25),
+        "pfW": (0, 0.2),
+        "pfB": (0, 0.2),
+        "pfT": (0, 0.2),
+        "pfX": (0, 0.4),
+        "pfA": (0, 0.2),
+        "at": (1.2, 0.6),
+        "atR": (0, 0.5),
+        "atF": (0, 0.4),
+        "atA": (0, 0.7),
+        "atV": (0, 0.5),
+        "lay": (1.5, 0.7),
+        "layR": (0, 0.5),
+        "layF": (0, 0.4),
+        "host": (0.5, 0.7),
     },
     prefill_work,
     prefill_keys,
     device=0.18,
     model=0.08,
     noise=0.10,
-)  # fmt: skip
+)

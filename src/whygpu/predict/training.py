@@ -20,9 +20,11 @@ from whygpu.predict.read_training import Training, flop_per_token
 __all__ = ["History", "TrainingRun", "history", "history_names", "training"]
 
 STATE = 16.0
-"""Bytes a parameter: weights and gradients in 16 bits, a 32-bit copy and Adam's two moments (arXiv 1910.02054)."""
+"""Bytes a parameter: weights and gradients in 16 bits, a 32-bit copy and Adam's two moments (arXiv
+1910.02054)."""
 ACTIVATION = 34.0
-"""Bytes of activations a token, layer and d_model without checkpointing (arXiv 2205.05198, equation 1, flash attention)."""
+"""Bytes of activations a token, layer and d_model without checkpointing (arXiv 2205.05198, equation 1,
+flash attention)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,28 @@ class TrainingRun:
         """As plain values, for JSON."""
         scale = self.tokens / self.case.count / 86400
         return {
-            "model": self.case.outline.name, "machine": self.case.machine.name, "count": self.case.count, "tokens": self.tokens,
-            "flop": self.flop, "flop_per_token": self.case.flop_a_token, "mfu": self.utilisation, "precision": self.case.precision,
-            "days": {"expected": self.each.seconds * scale, "p10": self.each.low * scale, "p90": self.each.high * scale},
-            "device_hours": self.device_hours, "split": {"data": self.data, "tensor": self.tensor, "pipeline": self.pipeline},
-            "memory_per_device_bytes": self.memory_per_device, "fits": self.fits, "usd": self.dollars, "kwh": self.kilowatt_hours,
-            "price_source": self.case.machine.hourly.source if self.case.machine.hourly else None, "basis": self.each.basis,
-        }  # fmt: skip
+            "model": self.case.outline.name,
+            "machine": self.case.machine.name,
+            "count": self.case.count,
+            "tokens": self.tokens,
+            "flop": self.flop,
+            "flop_per_token": self.case.flop_a_token,
+            "mfu": self.utilisation,
+            "precision": self.case.precision,
+            "days": {
+                "expected": self.each.seconds * scale,
+                "p10": self.each.low * scale,
+                "p90": self.each.high * scale,
+            },
+            "device_hours": self.device_hours,
+            "split": {"data": self.data, "tensor": self.tensor, "pipeline": self.pipeline},
+            "memory_per_device_bytes": self.memory_per_device,
+            "fits": self.fits,
+            "usd": self.dollars,
+            "kwh": self.kilowatt_hours,
+            "price_source": self.case.machine.hourly.source if self.case.machine.hourly else None,
+            "basis": self.each.basis,
+        }
 
     @property
     def data(self) -> int:
@@ -110,13 +127,23 @@ def training(
     UserError
         For an unknown name, an impossible number, or a machine without a published arithmetic rate.
     """
-    several, machine = (1, on) if isinstance(on, Machine) else (split_count(on)[0], hardware(split_count(on)[1]))
+    several, machine = (
+        (1, on) if isinstance(on, Machine) else (split_count(on)[0], hardware(split_count(on)[1]))
+    )
     count *= several
-    shape = model if isinstance(model, Outline) else outline(model) if isinstance(model, Architecture) else find_outline(model)
+    shape = (
+        model
+        if isinstance(model, Outline)
+        else outline(model)
+        if isinstance(model, Architecture)
+        else find_outline(model)
+    )
     if not (0 < tokens <= 1e18 and math.isfinite(tokens)):
         raise UserError(f"train-tokens: {tokens:g} is not possible; give 1 to 1e18")
     if not 1 <= count <= 10**7 or not 1 <= sequence <= 10**8:
-        raise UserError(f"count {count}, sequence {sequence}: give 1 to 10,000,000 devices and 1 to 100,000,000 tokens")
+        raise UserError(
+            f"count {count}, sequence {sequence}: give 1 to 10,000,000 devices and 1 to 100,000,000 tokens"
+        )
     if precision not in ("bf16", "fp8", "mxfp8", "nvfp4"):
         raise UserError(f"precision {precision!r} is unknown; known: bf16, fp8, mxfp8, nvfp4")
     if not ({"fp16", "fp32"} & set(machine.flops)):
@@ -124,18 +151,33 @@ def training(
     flop = flop_per_token(shape, sequence)
     tensor, pipeline, held, again = _split(shape, machine, count, sequence, checkpointing)
     case = Training(
-        outline=shape, storage=Storage(precision, 16.0, "f16"), bits=16.0, machine=machine, runtime="training", count=count,
-        prompt=sequence, flop_a_token=flop, precision=precision, checkpointing=again, framework="any", whole_run=True,
-    )  # fmt: skip
+        outline=shape,
+        storage=Storage(precision, 16.0, "f16"),
+        bits=16.0,
+        machine=machine,
+        runtime="training",
+        count=count,
+        prompt=sequence,
+        flop_a_token=flop,
+        precision=precision,
+        checkpointing=again,
+        framework="any",
+        whole_run=True,
+    )
     room = machine.memory
     fits = None if room is None else held <= 0.94 * room.value
-    return TrainingRun(case, tokens, flop * tokens, estimate(FORMS["training"], case), tensor, pipeline, held, fits)
+    return TrainingRun(
+        case, tokens, flop * tokens, estimate(FORMS["training"], case), tensor, pipeline, held, fits
+    )
 
 
-def _split(o: Outline, machine: Machine, count: int, sequence: int, again: bool | None) -> tuple[int, int, float, bool]:
+def _split(
+    o: Outline, machine: Machine, count: int, sequence: int, again: bool | None
+) -> tuple[int, int, float, bool]:
     """Tensor and pipeline ways, bytes a device and whether activations are computed again.
 
-    States are divided over all devices (ZeRO-3 where data-parallel copies remain); the least model parallelism
+    States are divided over all devices (ZeRO-3 where data-parallel copies remain); the least model
+    parallelism
     whose activations of one sequence fit is taken.
     """
     room = 0.94 * machine.memory.value if machine.memory else math.inf
@@ -174,10 +216,15 @@ class History:
     def as_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {
-            "name": self.name, "machine": self.machine, "count": self.count, "flop": self.flop, "formula": self.formula,
+            "name": self.name,
+            "machine": self.machine,
+            "count": self.count,
+            "flop": self.flop,
+            "formula": self.formula,
             "days": {"expected": self.run_days.seconds, "p10": self.run_days.low, "p90": self.run_days.high},
-            "published_days": self.published_days, "source": self.source,
-        }  # fmt: skip
+            "published_days": self.published_days,
+            "source": self.source,
+        }
 
 
 @functools.cache
@@ -205,10 +252,22 @@ def history(name: str) -> History:
     machine, count = hardware(row["machine"]), int(row["count"])
     shape = find_outline(row["model"], parameters=row["parameters"])
     case = Training(
-        outline=replace(shape, name=name.lower()), storage=Storage("bf16", 16.0, "f16"), bits=16.0, machine=machine, runtime="training",
-        count=count, prompt=row.get("sequence", 2048), flop_a_token=1.0, framework="any", whole_run=True,
-    )  # fmt: skip
+        outline=replace(shape, name=name.lower()),
+        storage=Storage("bf16", 16.0, "f16"),
+        bits=16.0,
+        machine=machine,
+        runtime="training",
+        count=count,
+        prompt=row.get("sequence", 2048),
+        flop_a_token=1.0,
+        framework="any",
+        whole_run=True,
+    )
     each = estimate(FORMS["training"], case)
     days = row["flop"] / count / 86400
-    scaled = Estimate(each.seconds * days, each.low * days, each.high * days, each.shares, each.bound * days, each.basis)
-    return History(name.lower(), scaled, row.get("days"), row["flop"], machine.name, count, row["source"], row["formula"])
+    scaled = Estimate(
+        each.seconds * days, each.low * days, each.high * days, each.shares, each.bound * days, each.basis
+    )
+    return History(
+        name.lower(), scaled, row.get("days"), row["flop"], machine.name, count, row["source"], row["formula"]
+    )

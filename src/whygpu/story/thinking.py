@@ -11,7 +11,7 @@ __all__ = ["QUESTION", "answer", "load_model", "warm_up"]
 QUESTION = "Why do LLMs need GPUs?"
 
 
-def load_model(name: str | None, backend: Backend, progress: Progress) -> think.Model:
+def load_model(name: str | None, backend: Backend, progress: Progress, dtype: str = "float32") -> think.Model:
     """The model asked for; without a name the default, or, where none can be had, an invented one.
 
     Raises
@@ -24,8 +24,8 @@ def load_model(name: str | None, backend: Backend, progress: Progress) -> think.
             "--device python multiplies one number at a time: a token takes minutes; add --no-think"
         )
     if name is not None:
-        return think.load(name, backend=backend, progress=progress)
-    return think.load_or_invent(backend=backend, progress=progress)
+        return think.load(name, backend=backend, progress=progress, dtype=dtype)
+    return think.load_or_invent(backend=backend, progress=progress, dtype=dtype)
 
 
 def warm_up(model: think.Model) -> None:

@@ -35,7 +35,7 @@ def embed(model: Model, text: str) -> Any:
         raise UserError(f"the text has {len(ids)} tokens; {a.name} has room for {a.context}")
     total = np.zeros(a.d_model, np.float64)
     with engine.using(model.backend) as backend, engine.scope("think", "prefill"):
-        cache = Cache(a, len(ids))
+        cache = Cache(a, len(ids), dtype=model.dtype)
         for start in range(0, len(ids), PREFILL_CHUNK):
             part = backend.asarray([ids[start : start + PREFILL_CHUNK]], dtype="int64")  # (1, T)
             x = states(model, part, cache)  # (T, d)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from whygpu import engine, models
-from whygpu.engine import Backend, Progress, silent
+from whygpu.engine import Backend, Progress, ranks, silent
 from whygpu.models import Architecture, Tokenizer
 from whygpu.models.tokenizer import byte_characters
 from whygpu.think.model import Model, gather, load
@@ -45,15 +45,21 @@ def invented(
 
 
 def load_or_invent(
-    name: str = models.DEFAULT, *, backend: Backend | str | None = None, progress: Progress = silent
+    name: str = models.DEFAULT,
+    *,
+    backend: Backend | str | None = None,
+    dtype: str = "float32",
+    progress: Progress = silent,
 ) -> Model:
     """The named model, or the invented GPT-2 small where it cannot be had (offline and not cached).
 
     A file that is damaged or not supported is still an error: only absence is made up for.
     """
     try:
-        return load(name, backend=backend, progress=progress)
+        return load(name, backend=backend, dtype=dtype, progress=progress)
     except models.Unavailable as error:
+        if ranks.here().size > 1 or dtype != "float32":
+            raise
         progress("think.invented", None, reason=str(error))
         return invented(backend=backend, progress=progress)
 

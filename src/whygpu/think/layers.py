@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from whygpu import engine
+from whygpu.engine import ranks
 from whygpu.models import Rope, rope_frequencies
 
 __all__ = [
@@ -29,23 +30,33 @@ FLOAT = 4
 """Bytes of a float32."""
 
 
-def embed(table: Any, positions: Any, tokens: Any, past: int, scale: float = 1.0) -> Any:
+def embed(table: Any, rows: Any, tokens: Any, scale: float = 1.0, first: int = 0) -> Any:
     """Look the tokens' vectors up, scale them and, where the family has such, add those of their positions.
 
-    ``table`` (vocab, d), ``positions`` (context, d) or None, ``tokens`` (B, T) integers -> (B*T, d).
+    ``table`` (vocab, d), ``rows`` (T, d) of the positions or None, ``tokens`` (B, T) integers -> (B*T, d).
+    Among several ranks each has the vocabulary's rows from ``first`` on, and the others' vectors are added.
     """
     xp = engine.current().xp
     batch, length = tokens.shape
     d = table.shape[1]
     values = batch * length * d
-    adds = 0 if positions is None else values
+    adds = 0 if rows is None else values
     flop = adds if scale == 1.0 else adds + values
+    ids = xp.reshape(tokens, (-1,))
     with engine.other("embedding", flop=flop, size=FLOAT * (2 * values + adds)):
-        x = xp.take(table, xp.reshape(tokens, (-1,)), axis=0)  # (B*T, d)
+        if ranks.here().size == 1:
+            x = xp.astype(xp.take(table, ids, axis=0), xp.float32, copy=False)  # (B*T, d)
+        else:
+            ids = ids - first
+            own = (ids >= 0) & (ids < table.shape[0])
+            x = xp.astype(xp.take(table, xp.where(own, ids, xp.zeros_like(ids)), axis=0), xp.float32)
+            x = xp.where(own[:, None], x, xp.zeros_like(x))
+    x = ranks.here().sum(x, "embedding")
+    with engine.other("embedding"):
         if scale != 1.0:
             x = x * scale
-        if positions is not None:
-            x = xp.reshape(x, (batch, length, d)) + positions[past : past + length, :]
+        if rows is not None:
+            x = xp.reshape(x, (batch, length, d)) + xp.astype(rows, xp.float32, copy=False)
             x = xp.reshape(x, (-1, d))
     return x
 

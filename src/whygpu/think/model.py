@@ -2,13 +2,13 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whygpu import engine, models
-from whygpu.engine import Backend, Progress, UserError, silent
-from whygpu.models import Architecture, Checkpoint, Tokenizer
+from whygpu.engine import Backend, Progress, UserError, ranks, silent
+from whygpu.models import Architecture, Checkpoint, Layer, Tokenizer
 
 if TYPE_CHECKING:
     from whygpu.think.fast.run import PackedModel
@@ -51,11 +51,16 @@ class Block:
     gate_bias: Any = None
     up_bias: Any = None
     down_bias: Any = None
+    shares_attention: bool = False
+    """Whether other ranks have the rest of the heads, so that attention gives a part of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """All weights of a model, float32, on its backend."""
+    """All weights of a model on its backend, or of several ranks one's share.
+
+    Matrices are held in the type that was asked for, vectors in float32.
+    """
 
     embedding: Any  # (vocab, d)
     blocks: tuple[Block, ...]
@@ -63,6 +68,12 @@ class Weights:
     head: Any  # (vocab, d); the embedding itself where the head is tied
     positions: Any = None  # (context, d)
     norm_bias: Any = None
+    shapes: tuple[Layer, ...] = ()
+    """The blocks' shapes where they are this rank's share; empty: those of the architecture."""
+    vocabulary: tuple[int, ...] = ()
+    """Tokens whose rows of embedding and head each rank has; empty: this one has all."""
+    first_token: int = 0
+    """The first of this rank's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,14 @@ class Model:
     """The weights as they are stored; None where they were invented."""
     packed: "PackedModel | None" = None
     """The weights of the fast path, where that runs this model on this backend."""
+    dtype: str = "float32"
+    """What the portable path holds matrices and cache in."""
+    steps: dict[tuple[int, tuple[bool, ...]], Any] = field(default_factory=dict, compare=False, repr=False)
+    """Compiled decode steps by the room of the cache and the kind of positions (``static``)."""
+
+    def with_weights(self, weights: Weights) -> "Model":
+        """The same model with other arrays (those that a compiled step is given)."""
+        return replace(self, portable=lambda: weights)
 
     @property
     def weights(self) -> Weights:
@@ -97,9 +116,10 @@ def load(
     *,
     backend: Backend | str | None = None,
     path: str = "auto",
+    dtype: str = "float32",
     progress: Progress = silent,
 ) -> Model:
-    """Load a model.
+    """Load a model; among several ranks, this one's share of it.
 
     Parameters
     ----------
@@ -110,7 +130,10 @@ def load(
         Where its products run; None: on the current one.
     path
         Which of the two ways through the model: ``fast`` (Numba kernels on the weights as they are stored, on
-        the CPU), ``portable`` (weights dequantised to float32), or ``auto``, the first that can.
+        the CPU), ``portable`` (weights dequantised), or ``auto``, the first that can.
+    dtype
+        What the portable path holds matrices and cache in: ``float32``, or where the device multiplies in
+        them ``bfloat16`` or ``float16``.
     progress
         Keys: ``fetch.model``, ``think.load``.
 
@@ -119,7 +142,7 @@ def load(
     models.Unavailable
         Where the model cannot be had (offline and not cached, or only its shapes are known).
     UserError
-        For a name that is unknown or a file that is damaged or not supported.
+        For a name that is unknown, a file that is damaged or not supported, or too little memory.
     """
     if path not in PATHS:
         raise UserError(f"path {path!r:.40} is unknown; known: {', '.join(PATHS)}")
@@ -130,12 +153,20 @@ def load(
         architecture = replace(architecture, name=str(name_or_path).lower())
     tokenizer = checkpoint.tokenizer()
     with engine.using(backend) as here:
-        packed = _pack(checkpoint, here, path, progress)
+        check_dtype(here, dtype)
+        alone = ranks.here().size == 1 and dtype == "float32"
+        packed = _pack(checkpoint, here, path, progress) if alone else None
 
     @functools.cache
     def portable() -> Weights:
+        from whygpu.think.parallel import gather_share
+        from whygpu.think.room import check_room
+
+        check_room(architecture, here, dtype, ranks.here().size)
         with engine.using(here):
-            return gather(architecture, checkpoint.array, here, progress)
+            if ranks.here().size > 1:
+                return gather_share(checkpoint, here, dtype, progress)
+            return gather(architecture, checkpoint.array, here, progress, dtype)
 
     if packed is None:
         portable()
@@ -149,7 +180,19 @@ def load(
         path=place,
         checkpoint=checkpoint,
         packed=packed,
+        dtype=dtype,
     )
+
+
+def check_dtype(backend: Backend, dtype: str) -> None:
+    """Refuse what this device does not hold weights in."""
+    if dtype not in engine.DTYPES:
+        raise UserError(f"dtype {dtype!r:.40} is unknown; known: {', '.join(engine.DTYPES)}")
+    if dtype not in backend.dtypes:
+        raise UserError(
+            f"dtype {dtype}: device {backend.name} holds {', '.join(backend.dtypes)}; "
+            f"torch:<device> and jax hold {', '.join(engine.DTYPES)}"
+        )
 
 
 def _pack(checkpoint: Checkpoint, backend: Backend, path: str, progress: Progress) -> "PackedModel | None":
@@ -178,14 +221,28 @@ def gather(
     array: Callable[[str], Any],
     backend: Backend,
     progress: Progress = silent,
+    dtype: str = "float32",
+    **share: Any,
 ) -> Weights:
-    """Put ``array(name)`` of each of ``architecture.tensors()`` on a backend, in its place."""
+    """Put ``array(name)`` of each of ``architecture.tensors()`` on a backend, in its place.
+
+    Matrices are held in ``dtype``, vectors in float32; what ``array`` has nothing of (None) is left out.
+    ``share`` is what ``Weights`` and ``Block`` say of a share.
+    """
+
+    def put(name: str) -> Any:
+        values = array(name)
+        return None if values is None else backend.asarray(values, dtype if values.ndim > 1 else "float32")
+
+    whole = [False] * architecture.layers
+    shared = share.pop("shares_attention", whole)
     blocks = []
     for layer in range(architecture.layers):
         progress("think.load", layer / architecture.layers, model=architecture.name)
         names = architecture.block_tensors(layer)
-        blocks.append(Block(**{name: backend.asarray(array(f"{layer}.{name}")) for name in names}))
-    top = {name: backend.asarray(array(name)) for name in architecture.top_tensors()}
+        own = {name: put(f"{layer}.{name}") for name in names}
+        blocks.append(Block(**own, shares_attention=shared[layer]))
+    top = {name: put(name) for name in architecture.top_tensors()}
     top.setdefault("head", top["embedding"])
     progress("think.load", 1.0, model=architecture.name)
-    return Weights(blocks=tuple(blocks), **top)
+    return Weights(blocks=tuple(blocks), **top, **share)

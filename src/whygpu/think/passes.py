@@ -14,12 +14,15 @@ from whygpu.engine import UserError
 from whygpu.models import PREFILL_CHUNK
 from whygpu.think.cache import Cache, Remembers
 from whygpu.think.model import Model
+from whygpu.think.static import static_step, steps_are_compiled
 from whygpu.think.transformer import forward
 
 __all__ = ["FLOAT", "bytes_read", "check_ids", "decode_one_token", "logits", "new_cache", "prefill"]
 
 FLOAT = 4
-"""Bytes of a float32: what weights and cache are held in."""
+"""Bytes of a float32."""
+ROOM = 256
+"""Tokens by which the room of a compiled step's cache is rounded up."""
 
 
 def new_cache(model: Model, capacity: int) -> Remembers:
@@ -28,7 +31,9 @@ def new_cache(model: Model, capacity: int) -> Remembers:
         from whygpu.think.fast.run import FastCache
 
         return FastCache(model.architecture, capacity)
-    return Cache(model.architecture, capacity)
+    # compiled steps are made for one room: few different ones are enough
+    room = -(-capacity // ROOM) * ROOM if engine.current().compiles else 0
+    return Cache(model.architecture, capacity, dtype=model.dtype, room=room)
 
 
 def prefill(
@@ -60,7 +65,9 @@ def decode_one_token(model: Model, token: int, cache: Any) -> Any:
     with engine.scope("think", "decode"):
         if model.packed is not None:
             return model.packed.prefill([token], cache)
-        scores = forward(model, backend.asarray([[token]], dtype="int64"), cache)  # (1, vocab)
+        here = backend.asarray([[token]], dtype="int64")  # (1, 1)
+        step = static_step if steps_are_compiled(model, cache) else forward
+        scores = step(model, here, cache)  # (1, vocab)
         return backend.to_numpy(scores[0, :])
 
 
@@ -68,10 +75,10 @@ def bytes_read(model: Model, past: float) -> float:
     """Bytes that a decode step reads of weights and of a cache of ``past`` tokens, the new one among them."""
     if model.packed is not None:
         return model.packed.bytes_read(past)
-    whole = int(past)
+    whole, size = int(past), FLOAT if model.dtype == "float32" else 2
     here, more = (
         models.bytes_per_token(
-            model.architecture, past=tokens, bits_per_weight=8 * FLOAT, bytes_per_value=FLOAT
+            model.architecture, past=tokens, bits_per_weight=8 * size, bytes_per_value=size
         )
         for tokens in (whole, whole + 1)
     )
@@ -88,7 +95,7 @@ def logits(model: Model, ids: Sequence[int]) -> Any:
     """
     check_ids(model, ids, model.architecture.context + 1)
     with engine.using(model.backend) as backend, engine.scope("think", "prefill"):
-        cache = Cache(model.architecture, len(ids))
+        cache = Cache(model.architecture, len(ids), dtype=model.dtype)
         parts = []
         for start in range(0, len(ids), PREFILL_CHUNK):
             part = backend.asarray([list(ids[start : start + PREFILL_CHUNK])], dtype="int64")

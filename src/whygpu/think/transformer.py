@@ -3,25 +3,27 @@
 Portable: Array API on the current backend's namespace. It reads in the order in which data flows; every
 product goes through ``engine.matmul`` under its own name, the rest through ``layers``, which counts it too.
 
+Among several ranks each has a share of the heads, of the MLP's width and of the vocabulary (``parallel``);
+what attention and MLP give is then a part of a sum. Alone, ``ranks`` gives back what it gets.
+
 Rows: the tokens of all sequences are kept as the rows of one matrix, (B*T, d), since a product with weights
 treats each token alike; only attention needs to know which token belongs to which sequence.
 """
 
+from math import prod
 from typing import Any, Literal
 
-from whygpu.engine import current, matmul
+from whygpu.engine import current, matmul, other, ranks
 from whygpu.models import Architecture, Layer, Rope
 from whygpu.think.cache import Cache
 from whygpu.think.experts import mixture
 from whygpu.think.layers import (
     activation,
     add_bias,
-    causal_mask,
     embed,
     norm,
     residual,
     rope,
-    rope_table,
     soft_cap,
     softmax,
 )
@@ -57,7 +59,8 @@ def forward(
     if logits == "last":
         x = xp.reshape(x, (batch, length, a.d_model))[:, -1, :]  # (B, d)
     x = norm(x, w.norm, w.norm_bias, a.norm_eps)
-    scores = soft_cap(matmul(x, w.head.T, name="head"), a.logit_cap)  # (B, vocab) or (B*T, vocab)
+    scores = product(x, w.head.T, "head")  # (B, vocab) or (B*T, vocab)
+    scores = soft_cap(ranks.here().gather(scores, w.vocabulary, "head"), a.logit_cap)
     return scores if logits == "last" else xp.reshape(scores, (batch, length, a.vocab))
 
 
@@ -66,23 +69,22 @@ def states(model: Model, tokens: Any, cache: Cache) -> Any:
     a, w = model.architecture, model.weights
     batch, length = tokens.shape
     cache.reserve(length)
-    past = cache.length
 
-    x = embed(w.embedding, w.positions, tokens, past, a.embedding_scale)  # (B*T, d)
-    masks = {
-        window: causal_mask(length, past, seen, window)
-        for window, seen in {(b.window, b.seen(past, length)) for b in a.blocks}
-    }
+    places = cache.places(length)
+    rows = None if w.positions is None else places.rows(w.positions)
+    x = embed(w.embedding, rows, tokens, a.embedding_scale, w.first_token)  # (B*T, d)
+    masks = {window: places.mask(window) for window in {b.window for b in a.blocks}}
     turns: dict[Rope | None, Any] = {None: None}
-    for turn in {b.rope for b in a.blocks if b.rope is not None}:
-        turns[turn] = rope_table(turn, past, length, long=turn.is_long(cache.capacity))
-    for layer, (shape, block) in enumerate(zip(a.blocks, w.blocks, strict=True)):
+    turns |= {turn: places.turn(turn) for turn in {b.rope for b in a.blocks} if turn is not None}
+    for layer, (shape, block) in enumerate(zip(w.shapes or a.blocks, w.blocks, strict=True)):
         mask, turn = masks[shape.window], turns[shape.rope]
         seen = norm(x, block.attention_norm, block.attention_norm_bias, a.norm_eps)
         update = attention(a, shape, block, layer, seen, cache, mask, turn, batch)
+        if block.shares_attention:
+            update = ranks.here().sum(update, "attention")
         x = residual(x, norm(update, block.attention_post_norm, None, a.norm_eps))
         seen = norm(x, block.mlp_norm, block.mlp_norm_bias, a.norm_eps)
-        update = mlp(a, shape, block, seen)
+        update = ranks.here().sum(mlp(a, shape, block, seen), "MLP")
         x = residual(x, norm(update, block.mlp_post_norm, None, a.norm_eps))
     cache.advance(length)
     return x
@@ -112,15 +114,13 @@ def attention(
     v = xp.reshape(linear(x, w.v, w.v_bias, "V"), (batch, length, shape.kv_heads, a.head_dim))
     q, k = norm(q, w.q_norm, None, a.norm_eps), norm(k, w.k_norm, None, a.norm_eps)
     q, k = rope(q, turn), rope(k, turn)
-    keys, values = cache.append(layer, _heads_first(k), _heads_first(v))
-    first = keys.shape[2] - shape.seen(cache.length, length)
-    keys, values = keys[:, :, first:, :], values[:, :, first:, :]  # (B, kv_heads, S, head_dim)
+    keys, values = cache.append(layer, _heads_first(k), _heads_first(v), shape.window)
 
     # the query heads of a group share one K/V head: stacked as rows they read it once
     q = xp.reshape(_heads_first(q), (batch, shape.kv_heads, shape.group * length, a.head_dim))
-    scores = matmul(q, keys.mT, name="scores")  # (B, kv_heads, group * T, S)
+    scores = product(q, keys.mT, "scores")  # (B, kv_heads, group * T, S)
     weights = softmax(scores, a.score_scale, mask, shape.group, a.attention_cap)
-    mixed = matmul(weights, values, name="weighted V")  # (B, kv_heads, group * T, head_dim)
+    mixed = product(weights, values, "weighted V")  # (B, kv_heads, group * T, head_dim)
 
     mixed = xp.reshape(mixed, (batch, shape.heads, length, a.head_dim))
     mixed = xp.reshape(_heads_first(mixed), (rows, shape.heads * a.head_dim))
@@ -137,7 +137,7 @@ def mlp(a: Architecture, shape: Layer, w: Block, x: Any) -> Any:
             up = linear(part, w.expert_up[i, :, :], None, "up")
             return linear(activation(kind, up, gate), w.expert_down[i, :, :], None, "down")
 
-        return mixture(shape.experts, x, matmul(x, w.router.T, name="router"), expert)
+        return mixture(shape.experts, x, product(x, w.router.T, "router"), expert)
     gate = None if w.gate is None else linear(x, w.gate, w.gate_bias, "gate")  # (B*T, d_ff)
     up = linear(x, w.up, w.up_bias, "up")  # (B*T, d_ff)
     return linear(activation(kind, up, gate), w.down, w.down_bias, "down")
@@ -145,7 +145,22 @@ def mlp(a: Architecture, shape: Layer, w: Block, x: Any) -> Any:
 
 def linear(x: Any, weight: Any, bias: Any, name: str) -> Any:
     """(rows, k) times the transpose of (n, k), plus (n,) where there is a bias."""
-    return add_bias(matmul(x, weight.T, name=name), bias)
+    return add_bias(product(x, weight.T, name), bias)
+
+
+def product(x: Any, right: Any, name: str) -> Any:
+    """``x @ right`` in the type that ``right`` is held in, as float32.
+
+    Where weights or cache are held in bfloat16 or float16, ``x`` is rounded to that, as Tensor Cores want it.
+    """
+    xp = current().xp
+    if right.dtype == x.dtype:
+        return matmul(x, right, name=name)
+    with other("round", size=6 * prod(x.shape)):
+        x = xp.astype(x, right.dtype)
+    out = matmul(x, right, name=name)
+    with other("round", size=6 * prod(out.shape)):
+        return xp.astype(out, xp.float32)
 
 
 def _heads_first(x: Any) -> Any:

@@ -7,7 +7,7 @@ from whygpu.measure.machine import Figure, Machine
 from whygpu.story.numbers import si, significant
 from whygpu.story.text import Texts
 
-__all__ = ["hardware_table", "machine_table"]
+__all__ = ["hardware_table", "machine_table", "unresolved_table"]
 
 
 def hardware_table(texts: Texts, machines: list[Machine]) -> RenderableType:
@@ -52,3 +52,12 @@ def machine_table(texts: Texts, machine: Machine) -> RenderableType:
 
 def _figure(figure: Figure | None, unit: str) -> str:
     return "" if figure is None else si(figure.value, unit)
+
+
+def unresolved_table(texts: Texts, devices: list[tuple[str, str]]) -> RenderableType:
+    """Devices of public measurements that no public figures are known of, each with the reason."""
+    title = texts("predict.validate.unresolved", rows=len(devices))
+    table = new_table(title, texts("hardware.name"), texts("predict.validate.why"), text_columns=2)
+    for name, why in devices:
+        table.add_row(name, why)
+    return table

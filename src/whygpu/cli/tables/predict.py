@@ -17,10 +17,15 @@ def answer_tables(texts: Texts, outline: Outline, results: list[Inference]) -> l
     if not results:
         return [texts("predict.none")]
     head = texts(
-        "predict.head", model=outline.name, parameters=si(outline.parameters, ""), active=si(outline.active, ""),
-        quant=results[0].case.storage.name, bits=significant(results[0].case.bits), prompt=count(results[0].case.prompt),
+        "predict.head",
+        model=outline.name,
+        parameters=si(outline.parameters, ""),
+        active=si(outline.active, ""),
+        quant=results[0].case.storage.name,
+        bits=significant(results[0].case.bits),
+        prompt=count(results[0].case.prompt),
         reply=count(results[0].reply),
-    )  # fmt: skip
+    )
     if len(results) == 1:
         return [head, *_whole(texts, results[0])]
     return [head, _overview(texts, results), texts("predict.note")]
@@ -47,27 +52,42 @@ def _overview(texts: Texts, results: list[Inference]) -> RenderableType:
     table = new_table(texts("predict.title"), *(texts(f"predict.{key}") for key in keys))
     for r in results:
         table.add_row(
-            _name(r), _fits(texts, r), duration(r.first_token.seconds), significant(r.tokens_per_second), _band(r),
-            *([significant(r.batch_tokens_per_second)] if several else []), duration(r.reply_seconds["expected"]),
+            _name(r),
+            _fits(texts, r),
+            duration(r.first_token.seconds),
+            significant(r.tokens_per_second),
+            _band(r),
+            *([significant(r.batch_tokens_per_second)] if several else []),
+            duration(r.reply_seconds["expected"]),
             texts(f"predict.term.{r.binds}"),
-        )  # fmt: skip
+        )
     return table
 
 
 def _whole(texts: Texts, r: Inference) -> list[RenderableType]:
-    return [_speed(texts, r), _why(texts, r), _change(texts, r), _memory(texts, r), _bases(texts, r), texts("predict.note")]
+    return [
+        _speed(texts, r),
+        _why(texts, r),
+        _change(texts, r),
+        _memory(texts, r),
+        _bases(texts, r),
+        texts("predict.note"),
+    ]
 
 
 def _speed(texts: Texts, r: Inference) -> RenderableType:
     table = new_table(_name(r), texts("predict.what"), texts("predict.value"), "p10 – p90")
     first, token = r.first_token, r.token
-    table.add_row(texts("predict.first"), duration(first.seconds), f"{duration(first.low)} – {duration(first.high)}")
+    table.add_row(
+        texts("predict.first"), duration(first.seconds), f"{duration(first.low)} – {duration(first.high)}"
+    )
     table.add_row(texts("predict.rate"), significant(r.tokens_per_second), _band(r))
     if r.case.batch > 1:
         table.add_row(
-            texts("predict.batched_at", batch=count(r.case.batch)), significant(r.batch_tokens_per_second),
+            texts("predict.batched_at", batch=count(r.case.batch)),
+            significant(r.batch_tokens_per_second),
             f"{significant(r.case.batch / token.high)} – {significant(r.case.batch / token.low)}",
-        )  # fmt: skip
+        )
     for key, seconds in r.reply_seconds.items():
         table.add_row(texts(f"predict.reply.{key}", reply=count(r.reply)), duration(seconds), "")
     table.add_row(texts("predict.bound"), duration(token.bound), "")
@@ -80,7 +100,9 @@ def _speed(texts: Texts, r: Inference) -> RenderableType:
 
 
 def _why(texts: Texts, r: Inference) -> RenderableType:
-    table = new_table(texts("predict.why"), texts("predict.part"), texts("predict.share"), texts("predict.time"))
+    table = new_table(
+        texts("predict.why"), texts("predict.part"), texts("predict.share"), texts("predict.time")
+    )
     for name, share in sorted(r.token.shares.items(), key=lambda part: -part[1]):
         if share >= 5e-4:
             table.add_row(texts(f"predict.term.{name}"), percent(share), duration(share * r.token.seconds))
@@ -100,7 +122,9 @@ def _memory(texts: Texts, r: Inference) -> RenderableType:
     table.add_row(texts("predict.memory.weights"), size(m.weights))
     table.add_row(texts("predict.memory.cache", context=count(r.context)), size(m.cache))
     table.add_row(texts("predict.memory.buffers"), size(m.buffers))
-    table.add_row(texts("predict.memory.available"), texts("unknown") if m.available is None else size(m.available))
+    table.add_row(
+        texts("predict.memory.available"), texts("unknown") if m.available is None else size(m.available)
+    )
     table.add_row(texts("predict.fits"), _fits(texts, r))
     if m.available is not None:
         table.add_row(texts("predict.memory.context"), count(m.largest_context or 0))
@@ -111,14 +135,35 @@ def _memory(texts: Texts, r: Inference) -> RenderableType:
 
 
 def _bases(texts: Texts, r: Inference) -> RenderableType:
-    table = new_table(texts("predict.basis"), texts("predict.what"), texts("predict.basis"), texts("predict.source"), text_columns=3)
+    table = new_table(
+        texts("predict.basis"),
+        texts("predict.what"),
+        texts("predict.basis"),
+        texts("predict.source"),
+        text_columns=3,
+    )
     found, machine = basis(r), r.case.machine
     rate = machine.flops.get("fp16") or machine.flops.get("fp32")
-    table.add_row(texts("predict.basis.bandwidth"), found["bandwidth"], f"{size(machine.bandwidth.value)}/s; {machine.bandwidth.source[:60]}")
+    table.add_row(
+        texts("predict.basis.bandwidth"),
+        found["bandwidth"],
+        f"{size(machine.bandwidth.value)}/s; {machine.bandwidth.source[:60]}",
+    )
     if rate is not None:
-        table.add_row(texts("predict.basis.arithmetic"), found["arithmetic"], f"{si(rate.value, 'FLOP/s')}; {rate.source[:60]}")
-    table.add_row(texts("predict.basis.efficiency"), found["efficiencies"], texts(f"predict.basis.{found['efficiencies_of']}"))
+        table.add_row(
+            texts("predict.basis.arithmetic"),
+            found["arithmetic"],
+            f"{si(rate.value, 'FLOP/s')}; {rate.source[:60]}",
+        )
+    table.add_row(
+        texts("predict.basis.efficiency"),
+        found["efficiencies"],
+        texts(f"predict.basis.{found['efficiencies_of']}"),
+    )
     table.add_row(texts("predict.memory.weights"), found["weights"], r.case.outline.source[:70])
     if machine.hourly is not None:
-        table.add_row(texts("predict.basis.price"), str(machine.hourly.basis), f"{machine.hourly.value:g} USD/h; {machine.details.get('price_note', machine.hourly.source)[:60]}")
+        note = machine.details.get("price_note", machine.hourly.source)[:60]
+        table.add_row(
+            texts("predict.basis.price"), str(machine.hourly.basis), f"{machine.hourly.value:g} USD/h; {note}"
+        )
     return table

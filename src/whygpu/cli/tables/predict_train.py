@@ -21,14 +21,24 @@ def training_tables(texts: Texts, runs: list[TrainingRun]) -> list[RenderableTyp
     """One column a machine."""
     first = runs[0]
     head = texts(
-        "predict.train.head", model=first.case.outline.name, tokens=si(first.tokens, ""), flop=si(first.flop, "FLOP"),
+        "predict.train.head",
+        model=first.case.outline.name,
+        tokens=si(first.tokens, ""),
+        flop=si(first.flop, "FLOP"),
         precision=first.case.precision,
-    )  # fmt: skip
-    table = new_table(texts("predict.train.title"), texts("predict.what"), *(f"{count(r.case.count)} x {r.case.machine.name}" for r in runs))
+    )
+    table = new_table(
+        texts("predict.train.title"),
+        texts("predict.what"),
+        *(f"{count(r.case.count)} x {r.case.machine.name}" for r in runs),
+    )
     scale = [r.tokens / r.case.count / 86400 for r in runs]
     rows = {
         "days": [days(texts, r.seconds / 86400) for r in runs],
-        "band": [f"{significant(r.each.low * s)} – {significant(r.each.high * s)}" for r, s in zip(runs, scale, strict=True)],
+        "band": [
+            f"{significant(r.each.low * s)} – {significant(r.each.high * s)}"
+            for r, s in zip(runs, scale, strict=True)
+        ],
         "hours": [count(r.device_hours) for r in runs],
         "mfu": [percent(r.utilisation) for r in runs],
         "split": [f"{r.data} / {r.tensor} / {r.pipeline}" for r in runs],
@@ -60,12 +70,19 @@ def history_tables(texts: Texts, case: History) -> list[RenderableType]:
 def drawing_tables(texts: Texts, frames: list[Drawing]) -> list[RenderableType]:
     """Frames a second, a line a machine."""
     first = frames[0]
-    title = texts("predict.draw.title", triangles=count(first.triangles), width=first.width, height=first.height)
-    table = new_table(title, *(texts(f"predict.{key}") for key in ("machine", "frames", "band", "draw.bound", "binds")))
+    title = texts(
+        "predict.draw.title", triangles=count(first.triangles), width=first.width, height=first.height
+    )
+    table = new_table(
+        title, *(texts(f"predict.{key}") for key in ("machine", "frames", "band", "draw.bound", "binds"))
+    )
     for frame in frames:
         rate = 1 / frame.seconds
         table.add_row(
-            frame.machine.name, significant(rate), f"{significant(rate / SPREAD, 2)} – {significant(rate * SPREAD, 2)}",
-            significant(1 / max(frame.arithmetic_seconds, frame.bandwidth_seconds)), texts(f"predict.term.{frame.binds}"),
-        )  # fmt: skip
+            frame.machine.name,
+            significant(rate),
+            f"{significant(rate / SPREAD, 2)} – {significant(rate * SPREAD, 2)}",
+            significant(1 / max(frame.arithmetic_seconds, frame.bandwidth_seconds)),
+            texts(f"predict.term.{frame.binds}"),
+        )
     return [table, texts("predict.draw.note", flop=si(first.flop, "FLOP"), bytes=size(first.bytes))]

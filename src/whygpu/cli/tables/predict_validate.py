@@ -20,12 +20,22 @@ def validation_tables(texts: Texts, result: Validation) -> list[RenderableType]:
         table.add_row(f"[bold]{target}[/bold]")
         for g in groups:
             table.add_row(
-                f"  {g.by}", str(g.rows), f"{g.signed_median:+.1f} %", f"{g.median_abs:.1f} %", f"{g.p90_abs:.1f} %", f"{g.coverage:.0f} %"
+                f"  {g.by}",
+                str(g.rows),
+                f"{g.signed_median:+.1f} %",
+                f"{g.median_abs:.1f} %",
+                f"{g.p90_abs:.1f} %",
+                f"{g.coverage:.0f} %",
             )
     shown: list[RenderableType] = [table]
     for title, rows in (("unresolved", result.unresolved), ("impossible", result.impossible)):
         if rows:
-            listing = new_table(texts(f"predict.validate.{title}", rows=len(rows)), "id", texts("predict.validate.why"), text_columns=2)
+            listing = new_table(
+                texts(f"predict.validate.{title}", rows=len(rows)),
+                "id",
+                texts("predict.validate.why"),
+                text_columns=2,
+            )
             for name, why in rows:
                 listing.add_row(name, why)
             shown.append(listing)

@@ -99,6 +99,8 @@ def _collect(
     place = low
     for node in range(flip.shape[0]):
         mirrored, both = flip[node] != 0, double_sided[node] != 0
+        if double_sided[node] < 0:
+            continue  # another pass draws it
         start, stop = max(low, triangle_start[node]), min(high, triangle_start[node + 1])
         while start < stop:
             count = min(stop - start, _BATCH)

@@ -1,4 +1,4 @@
-"""The three passes of the fast path: their working space, their kernels, and what the ledger is told."""
+"""The passes of the fast path: their kernels, and what the ledger is told."""
 
 from __future__ import annotations
 
@@ -9,93 +9,121 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whygpu import engine
-from whygpu.draw.fast.bins import BIN_SPACE, BIN_WORDS, ROWS
+from whygpu.draw.fast.account import account
 from whygpu.draw.fast.block import LANES
-from whygpu.draw.fast.clip import MAX_PIECES
+from whygpu.draw.fast.fields import BLOCK
+from whygpu.draw.fast.full import Full
+from whygpu.draw.fast.lists import Lists
 from whygpu.draw.fast.raster import raster
-from whygpu.draw.fast.runs import ATTRIBUTES, BLOCK, CORNERS, LINEAR, RUNS
-from whygpu.draw.fast.shade import FIELDS, shade
-from whygpu.draw.fast.small import REALS, WORDS
+from whygpu.draw.fast.rules import ONE, OUTSIDE
+from whygpu.draw.fast.samples import PATTERNS
+from whygpu.draw.fast.shade import shade
 from whygpu.draw.fast.transform import transform
+from whygpu.draw.fast.workspace import Workspace
+from whygpu.draw.frame import Frame
 from whygpu.draw.geometry import Geometry
 from whygpu.draw.light import Background
 from whygpu.draw.scene import Camera, Scene
-from whygpu.draw.uniforms import Uniforms
+from whygpu.draw.textures import TABLES
+from whygpu.draw.uniforms import Options, Uniforms
 from whygpu.draw.uniforms import uniforms as make_uniforms
 from whygpu.engine import jit
 
-__all__ = ["Passes", "Workspace", "compile_beside", "compile_shade"]
+__all__ = ["Passes", "compile_beside", "compile_shade"]
 
-APART = 16
-"""Unused int64 between two threads' counters, so that they share no cache line."""
-
-
-class Workspace:
-    """Arrays that one frame needs and the next can use again: fresh memory costs more than the work on it.
-
-    24 bytes a triangle, 28 a vertex, and about half a megabyte a thread.
-    """
-
-    def __init__(self, geometry: Geometry, size: int, width: int, height: int) -> None:
-        self.fits = (size, width, height)
-        vertices, triangles, bands = len(geometry.positions), len(geometry.triangles), -(-height // ROWS)
-        self.fixed = np.empty((vertices, 4), np.int32)
-        self.real = self.fixed.view(np.float32)
-        self.flat = [self.fixed.reshape(-1).view(kind) for kind in (np.int32, np.float32, np.int64)]
-        self.world_normals = np.empty((vertices, 3), np.float32)
-        self.kept = np.empty((triangles, 2), np.int32)
-        self.ordered = np.empty((2 * triangles, 2), np.int32)
-        self.counts = np.empty((size, bands + 1 + APART), np.int64)
-        self.begin = np.empty(bands + 2, np.int64)
-        self.judged = np.empty((size, BIN_SPACE), np.int32)
-        self.wide = np.empty((size, BIN_WORDS), np.int64)
-        self.words = np.zeros((size, WORDS), np.int64)
-        self.reals = np.zeros((size, REALS))
-        self.clip = np.empty((size, 2, MAX_PIECES, 3, 4))
-        self.pieces = np.empty((size, 3 * MAX_PIECES, 4), np.int32)
-        self.keys = _aligned(size, ROWS * (-(-width // LANES) * LANES))
-        self.runs = np.empty((size, RUNS * BLOCK), np.int32)
-        self.corners = np.empty((size, CORNERS * BLOCK))
-        self.attributes = np.empty((size, ATTRIBUTES * BLOCK), np.float32)
-        self.linear = np.empty((size, LINEAR * BLOCK), np.float32)
-        self.block = np.ones((size, FIELDS * BLOCK), np.float32)
-        self.next = np.zeros((2, 8), np.int64)  # counters that threads share, a cache line each
-        self.found = np.zeros((3, size), np.int64)  # pixels tested, pixels lit, vertices clipped
-
-
-def _aligned(rows: int, columns: int) -> NDArray[np.int64]:
-    """(rows, columns) int64, the rows at the start of a cache line where ``columns`` is a multiple of 8."""
-    space = np.empty(rows * columns + 8, np.int64)
-    start = -space.ctypes.data % 64 // 8
-    return space[start : start + rows * columns].reshape(rows, columns)
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Matrix = NDArray[np.float64]
 
 
 class Passes:
-    """One frame on the engine's threads: call ``vertex``, ``raster``, ``shade``, ``close`` in this order."""
+    """One frame on the engine's threads.
 
-    def __init__(self, geometry: Geometry, uniforms: Uniforms, threads: int | None) -> None:
+    Call ``shadows`` where there are any, ``vertex``, ``raster``, ``shade``, ``close``, in this order.
+    """
+
+    def __init__(
+        self, geometry: Geometry, uniforms: Uniforms, threads: int | None, out: Frame | None = None
+    ) -> None:
         self.geometry, self.uniforms = geometry, uniforms
         self.team = engine.team(threads or engine.current().threads)
         height, width = uniforms.height, uniforms.width
-        self.depth = np.empty((height, width), np.float32)
-        self.ids = np.empty((height, width), np.int32)
-        self.rgba = np.empty((height, width, 4), np.uint8)
+        if out is not None and out.ids.shape == (height, width):
+            self.depth, self.ids, self.rgba = out.depth, out.ids, out.rgba
+        else:
+            self.depth = np.empty((height, width), np.float32)
+            self.ids = np.empty((height, width), np.int32)
+            self.rgba = np.empty((height, width, 4), np.uint8)
+        self.normals = np.zeros((height, width, 3), np.float32) if uniforms.normals else None
+        self.maps = np.empty((0, 1, 1), np.float32)
+        self.lists: Lists | None = None
         self.pixels_tested = self.pixels_lit = 0
         try:
             self.space: Workspace = geometry.spare.pop()
         except IndexError:
-            self.space = Workspace(geometry, self.team.size, width, height)
-        if self.space.fits != (self.team.size, width, height):
-            self.space = Workspace(geometry, self.team.size, width, height)
-        self.space.next[:] = 0
+            self.space = Workspace(geometry, self.team.size)
+        if self.space.threads != self.team.size:
+            self.space = Workspace(geometry, self.team.size)
 
     def close(self) -> None:
         """Leave the working space to the next frame."""
         self.geometry.spare[:] = [self.space]
 
+    def shadows(self, constants: list[Uniforms]) -> None:
+        """Draw the depth that each light's cameras see."""
+        side = self.uniforms.shadows.side
+        self.maps = np.empty((len(constants), side, side), np.float32)
+        unused = np.empty((side, side), np.int32)
+        for depth, uniforms in zip(self.maps, constants, strict=True):
+            self._transform(uniforms)
+            self._raster(uniforms, uniforms.viewport, depth, unused)
+
     def vertex(self) -> None:
         """Transform all vertices and normals."""
-        g, u, space = self.geometry, self.uniforms, self.space
+        self._transform(self.uniforms)
+
+    def raster(self, hidden: int = 0) -> None:
+        """Find the nearest triangle of every pixel; the first ``hidden`` ones hide, but are not shown."""
+        u = self.uniforms
+        if u.samples == 1:
+            nearest, ids = self.depth[None], self.ids[None]
+            self.pixels_tested += self._raster(u, u.viewport, self.depth, self.ids)
+        else:
+            nearest = np.empty((u.samples, u.height, u.width), np.float32)
+            ids = np.empty((u.samples, u.height, u.width), np.int32)
+            self._multisample(nearest, ids)
+        if u.samples > 1 or hidden or (u.mixed >= 0).any():
+            self.lists = Lists(self.team, self.geometry, u, self.space, nearest, ids, hidden)
+            self.lists.plan()
+
+    def shade(self) -> None:
+        """Colour every pixel."""
+        u = self.uniforms
+        pixels = self.rgba.view(np.int32)[:, :, 0]
+        background = u.background.view(np.int32)[:, 0]
+        if self.lists is None:
+            self._shade(self.ids, background, pixels, self._full())
+            return
+        lists, facing = self.lists, self.normals
+        full = self._full()
+        assert full is not None
+        lit = self._shade(lists.shown, background, pixels, full)
+        for batch in lists.batches(self.depth, self.ids, facing is not None):
+            listed = full._replace(
+                places=batch.places,
+                colors=batch.colors,
+                facing=batch.facing,
+                alone=u.samples > 1,
+                listed=1,
+            )
+            empty = np.zeros(len(batch.places), np.int32)
+            lit += self._shade(batch.owners, empty, batch.places, listed)
+            lists.blend(batch, self.depth, self.ids, pixels, full.facing)
+        self.pixels_tested += lists.tested
+        self.pixels_lit = int(np.count_nonzero(self.ids >= 0))
+
+    def _transform(self, u: Uniforms) -> None:
+        g, space = self.geometry, self.space
         started = perf_counter()
         self.team.run(
             transform, g.positions.reshape(-1), g.normals.reshape(-1), g.vertex_start, u.clip, u.grid,
@@ -107,82 +135,110 @@ class Passes:
             counts = np.diff(g.vertex_start).tolist()
             products = [("model-view-projection", "float64", 1, m, 4, 4, 28) for m in counts]
             products += [("normal transform", "float32", 1, m, 3, 3, 24) for m in counts]
-            _account(products, [("divide, snap", 12 * sum(counts), 4 * sum(counts))], seconds)
+            account(products, [("divide, snap", 12 * sum(counts), 4 * sum(counts))], seconds)
 
-    def raster(self) -> None:
-        """Find the nearest triangle of every pixel."""
-        g, u, space = self.geometry, self.uniforms, self.space
+    def _raster(self, u: Uniforms, viewport: Matrix, depth: Floats, ids: Ints) -> int:
+        """Run the raster stage; returns how many pixels were tested."""
+        g, space = self.geometry, self.space
+        screen = space.screen(u.width, u.height)
+        space.next[:] = 0
         started = perf_counter()
         self.team.run(
             raster, g.positions, g.triangles.reshape(-1), g.triangle_start, u.flip, u.double_sided, u.clip,
-            u.grid, u.viewport, *space.flat, space.kept, space.counts, space.begin, space.ordered,
+            u.grid, viewport, *space.flat, space.kept, screen.counts, screen.begin, space.ordered,
             space.next[0], space.judged, space.wide, space.clip, space.pieces, space.pieces.view(np.float32),
-            space.words, space.reals, space.keys, self.depth, self.ids, space.found[0],
+            space.words, space.reals, screen.keys, depth, ids, space.found[0],
         )  # fmt: skip
         seconds = perf_counter() - started
-        self.pixels_tested = tested = int(space.found[0].sum())
+        tested = int(space.found[0].sum())
         if engine.listening():
-            triangles, pixels = len(g.triangles), self.depth.size
+            triangles, pixels = len(g.triangles), depth.size
             others = [
                 ("primitive assembly", 12 * triangles, 76 * triangles),
                 ("depth test", 8 * tested, 16 * tested + 24 * pixels),
             ]
-            _account([("edge functions", "int64", 1, tested, 3, 3, 0)], others, seconds)
+            account([("edge functions", "int64", 1, tested, 3, 3, 0)], others, seconds)
+        return tested
 
-    def shade(self) -> None:
-        """Colour every pixel."""
+    def _multisample(self, nearest: Floats, ids: Ints) -> None:
+        """Run the raster stage once for each sample, the picture moved so that it lies on pixels' centres."""
+        u, fixed = self.uniforms, self.space.fixed
+        inside = fixed[:, 0] != OUTSIDE
+        at = np.zeros(2, np.int32)
+        for sample, offset in enumerate(PATTERNS[u.samples]):
+            place = np.array(offset, np.int32) * (ONE // 16)
+            for axis in range(2):
+                column = fixed[:, axis]
+                np.subtract(column, place[axis] - at[axis], out=column, where=inside)
+            at = place
+            viewport = u.viewport.copy()
+            viewport[1] -= place[0]
+            viewport[3] -= place[1]
+            self.pixels_tested += self._raster(u, viewport, nearest[sample], ids[sample])
+        for axis in range(2):
+            np.add(fixed[:, axis], at[axis], out=fixed[:, axis], where=inside)
+
+    def _full(self) -> Full | None:
+        """What the full variant of the shade kernel needs; None for the plain one."""
         g, u, space = self.geometry, self.uniforms, self.space
+        if not u.full:
+            return None
+        t = g.textures
+        return Full(
+            g.uv, g.tangents, t.texels, t.levels, t.samplers, t.transforms, TABLES, u.linear, u.sight,
+            u.distance, u.orthographic, u.located, u.lamps, self.maps, u.shadows.matrices, space.functions,
+            space.places, space.coordinates, False, 0, np.empty((1, BLOCK), np.int32),
+            np.empty((0, 4), np.float32),
+            np.empty((0, 0, 3), np.float32) if self.normals is None else self.normals,
+        )  # fmt: skip
+
+    def _shade(self, ids: Ints, background: Ints, out: Ints, full: Full | None) -> int:
+        g, u, space = self.geometry, self.uniforms, self.space
+        space.next[:] = 0
         started = perf_counter()
         self.team.run(
             shade, g.positions, g.colors, g.triangles, g.triangle_start, u.flip, u.clip, u.grid, u.viewport,
             u.depth_scale, space.fixed, space.real, space.world_normals, bool(space.found[2].any()),
-            u.material, u.rays, u.lights, u.ambient, u.background.view(np.int32)[:, 0], self.ids,
-            space.next[1], space.runs, space.corners, space.attributes, space.linear, space.block,
-            self.rgba.view(np.int32)[:, :, 0], space.found[1],
+            u.material, u.rays, u.lights, u.ambient, background, ids, space.next[1], space.runs,
+            space.corners, space.attributes, space.linear, space.block, out, space.found[1], full,
         )  # fmt: skip
         seconds = perf_counter() - started
-        self.pixels_lit = pixels = int(space.found[1].sum())
+        lit = int(space.found[1].sum())
+        self.pixels_lit += lit
         if engine.listening():
-            attributes = 6 if len(g.colors) else 3
-            products = [
-                ("barycentric weights", "float32", pixels, 1, 3, 3, 60),
-                ("interpolation", "float32", pixels, 1, attributes, 3, 12 * attributes),
-            ]
-            others = [
-                ("lighting", (60 + 36 * len(u.lights)) * pixels, 0),
-                ("sRGB encode", 90 * pixels, 8 * self.depth.size),
-            ]
-            _account(products, others, seconds)
+            self._account_shade(lit, ids.size, full, seconds)
+        return lit
+
+    def _account_shade(self, lit: int, pixels: int, full: Full | None, seconds: float) -> None:
+        g, u = self.geometry, self.uniforms
+        columns = 3 + (3 if full is None else 4) * bool(len(g.colors)) + 4 * bool(len(g.tangents))
+        products = [
+            ("barycentric weights", "float32", lit, 1, 3, 3, 60),
+            ("interpolation", "float32", lit, 1, columns, 3, 12 * columns),
+        ]
+        others = [
+            ("lighting", (75 + 50 * len(u.lights)) * lit, 0),
+            ("sRGB encode", 90 * lit, 8 * pixels),
+        ]
+        if full is not None and len(g.uv):
+            slots = int((g.textures.samplers[:, :, 1] > 0).sum(1).max())
+            products.append(("texture coordinates", "float64", lit, 3, 4, 3, 32))
+            others.append(("texture sampling", 150 * slots * lit, 64 * slots * lit))
+        if full is not None and len(self.maps):
+            cast = int((u.lamps[:, 13] >= 0).sum())
+            others.append(("shadow test", 100 * cast * lit, 64 * cast * lit))
+        account(products, others, seconds)
 
 
-def compile_beside() -> Callable[[], None]:
+def compile_beside(uniforms: Uniforms) -> Callable[[], None]:
     """Where no kernel is cached yet, compile ``shade`` beside the others; call the result before shading."""
-    return jit.beside(shade, f"from {__name__} import compile_shade; compile_shade()")
+    return jit.beside(shade, f"from {__name__} import compile_shade; compile_shade({uniforms.full})")
 
 
-def compile_shade() -> None:
+def compile_shade(full: bool) -> None:
     """Shade a picture of nothing: the process that ``compile_beside`` starts does this."""
     scene = Scene(())
-    passes = Passes(scene.geometry, make_uniforms(scene, Camera(), LANES, 1, Background()), 1)
+    constants = make_uniforms(scene, Camera(), LANES, 1, Background(), Options(normals=full))
+    passes = Passes(scene.geometry, constants, 1)
     passes.ids[:] = -1
     passes.shade()
-
-
-def _account(
-    products: list[tuple[str, str, int, int, int, int, int]],
-    others: list[tuple[str, int, int]],
-    seconds: float,
-) -> None:
-    """Tell the ledger what a fused kernel contains; its time is divided in proportion to FLOP.
-
-    ``products`` are (name, dtype, batch, m, n, k, bytes a row of the result), ``others`` (name, FLOP, bytes).
-    Edge functions live in registers from the triangle's set-up to the depth test: they move no bytes.
-    """
-    flop = [2 * batch * m * n * k for _, _, batch, m, n, k, _ in products] + [work for _, work, _ in others]
-    second = seconds / max(1, sum(flop))
-    for (name, dtype, batch, m, n, k, row), work in zip(products, flop, strict=False):
-        engine.report(
-            name, batch=batch, m=m, n=n, k=k, dtype=dtype, size=row * batch * m, seconds=work * second
-        )
-    for name, work, size in others:
-        engine.report_other(name, flop=work, size=size, seconds=work * second)

@@ -27,7 +27,7 @@ class Corners:
 
     def __init__(self, source: Source, values: Floats, uv: Floats, normals: Floats) -> None:
         self.source = source
-        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused by the mesh
+        with np.errstate(over="ignore"):  # becomes infinite, and is refused by the mesh
             self.positions = values[:, :3].astype(np.float32)
         self.colors = _colors(values)
         v = uv[:, 1] if uv.shape[1] > 1 else np.zeros(len(uv))

@@ -97,8 +97,8 @@ class _Reader:
             else:
                 raise self.fail(f"the map's option {shown(option)} is unknown")
         name = " ".join(words).strip()
-        if not all(math.isfinite(number) for number in (*shift, *scale)):
-            raise self.fail("the map's shift and scale must be finite")
+        if not all(abs(number) < 1e9 for number in (*shift, *scale)):
+            raise self.fail("the map's shift and scale must be finite, and below a billion")
         if name not in self.images:
             data = self.source.beside(name, self.where, percent=False)
             self.images[name] = decode(self.source, data, f"{self.where}: {shown(name)}")

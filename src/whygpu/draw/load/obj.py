@@ -153,7 +153,7 @@ class _Reader:
         except (ValueError, OverflowError) as error:
             raise self._no_indices(key) from error
         found = np.zeros((len(slashes), 3), np.int64)
-        if slashes.max() > 2:
+        if slashes.max() > 2 or len(values) != len(slashes) + int(slashes.sum()):
             raise self._no_indices(key)
         start = np.concatenate([[0], np.cumsum(slashes + 1)[:-1]])
         for part in range(3):

@@ -101,6 +101,7 @@ def _ascii(source: Source) -> Any:
     if len(numbers) != 9 * facets:
         raise source.fail("", f"{facets:,} facets with {len(numbers) // 3:,} vertices; each must have 3")
     try:
-        return np.array(numbers, "S").astype(np.float64).astype(np.float32).reshape(-1, 3, 3)
+        with np.errstate(over="ignore"):  # becomes infinite, and is refused
+            return np.array(numbers, "S").astype(np.float64).astype(np.float32).reshape(-1, 3, 3)
     except ValueError as error:
         raise source.fail("", f"a coordinate is no number ({error})") from error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whygpu.draw.output.film import Film, Picture
 from whygpu.draw.output.sequence import Sequence
-from whygpu.engine import UserError, available_threads
+from whygpu.engine import UserError, current
 
 __all__ = ["write"]
 
@@ -40,5 +40,5 @@ def write(path: Path, pictures: Iterable[Picture], film: Film) -> None:
             quality=QUALITY[moves],
             speed=SPEED[moves],
             subsampling="4:4:4",
-            max_threads=available_threads(),
+            max_threads=current().threads,
         )

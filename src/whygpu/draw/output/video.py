@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from whygpu.draw.output.film import Film, Picture, rgba_of
-from whygpu.engine import UserError, available_threads
+from whygpu.engine import UserError, current
 
 __all__ = ["write"]
 
@@ -36,7 +36,7 @@ def write(path: Path, pictures: Iterable[Picture], film: Film) -> None:
         stream: Any = container.add_stream(CODEC, rate=film.rate, options=OPTIONS)
         stream.width, stream.height, stream.pix_fmt = film.width, film.height, "yuv420p"
         context = stream.codec_context
-        context.thread_count = available_threads()
+        context.thread_count = current().threads
         context.color_primaries, context.colorspace = BT709, BT709
         context.color_trc, context.color_range = SRGB, LIMITED
         for picture in pictures:

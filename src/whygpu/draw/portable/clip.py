@@ -32,8 +32,11 @@ class Triangles:
     """(V + new,) float32."""
 
 
-def assemble(geometry: Geometry, vertices: Vertices, uniforms: Uniforms) -> Triangles:
-    """Take the triangles that need no clipping as they are, and the pieces of those that do."""
+def assemble(geometry: Geometry, vertices: Vertices, uniforms: Uniforms, drawn: Any) -> Triangles:
+    """Take the triangles that need no clipping as they are, and the pieces of those that do.
+
+    ``drawn`` (T,) bool says which triangles are wanted.
+    """
     backend = current()
     xp = backend.xp
     corners = backend.asarray(geometry.triangles, "int64")  # (T, 3)
@@ -45,8 +48,8 @@ def assemble(geometry: Geometry, vertices: Vertices, uniforms: Uniforms) -> Tria
         code = xp.reshape(xp.take(vertices.outcode, flat, axis=0), (count, 3))
         needs = xp.any(out, axis=1)
         beyond = (code[:, 0] & code[:, 1] & code[:, 2]) != 0  # all of it beyond one side
-        (whole,) = xp.nonzero(~needs)
-        (cut,) = xp.nonzero(needs & ~beyond)
+        (whole,) = xp.nonzero(drawn & ~needs)
+        (cut,) = xp.nonzero(drawn & needs & ~beyond)
     triangles = Triangles(
         xp.take(corners, whole, axis=0), xp.take(source, whole, axis=0), vertices.screen, vertices.depth
     )

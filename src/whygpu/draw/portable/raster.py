@@ -9,6 +9,7 @@ There is no scatter in the Array API standard: the nearest fragment of each pixe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from whygpu.draw.portable.clip import Triangles
 from whygpu.draw.uniforms import Uniforms
 from whygpu.engine import current, matmul, other
 
-__all__ = ["Visible", "rasterise"]
+__all__ = ["Visible", "covered", "rasterise"]
 
 TILE = 8
 TRIANGLES_AT_ONCE = 1 << 17
@@ -70,6 +71,23 @@ def rasterise(triangles: Triangles, double_sided: Any, flip: Any, uniforms: Unif
     nothing = xp.zeros(0, dtype=xp.int64, device=backend.device)
     found = (nothing, xp.astype(nothing, xp.float32), nothing)  # pixel, depth, id; sorted by pixel
     tested = 0
+    for fragments, looked in covered(triangles, double_sided, flip, uniforms):
+        tested += looked
+        with other("depth test", size=40 * fragments[0].shape[0]):
+            found = _nearest(xp, found, fragments)
+    with other("resolve", size=20 * pixels):
+        depth, ids = _picture(xp, found, pixels)
+    return Visible(depth, ids, tested)
+
+
+def covered(
+    triangles: Triangles, double_sided: Any, flip: Any, uniforms: Uniforms
+) -> Iterator[tuple[tuple[Any, Any, Any], int]]:
+    """All pixels that triangles cover, in portions: (pixel, depth, id) and how many pixels were tested.
+
+    Within a portion and from one to the next, ids ascend for each pixel.
+    """
+    xp = current().xp
     count = triangles.corners.shape[0]
     for start in range(0, count, TRIANGLES_AT_ONCE):
         part = slice(start, min(start + TRIANGLES_AT_ONCE, count))
@@ -81,13 +99,10 @@ def rasterise(triangles: Triangles, double_sided: Any, flip: Any, uniforms: Unif
         pairs = int(tiles[-1])
         for start_pair in range(0, pairs, PAIRS_AT_ONCE):
             stop = min(start_pair + PAIRS_AT_ONCE, pairs)
-            fragments = _fragments(xp, setup, tiles, first, start_pair, stop, uniforms)
-            tested += TILE * TILE * (stop - start_pair)
-            with other("depth test", size=40 * fragments[0].shape[0]):
-                found = _nearest(xp, found, fragments)
-    with other("resolve", size=20 * pixels):
-        depth, ids = _picture(xp, found, pixels)
-    return Visible(depth, ids, tested)
+            yield (
+                _fragments(xp, setup, tiles, first, start_pair, stop, uniforms),
+                TILE * TILE * (stop - start_pair),
+            )
 
 
 def _setup(

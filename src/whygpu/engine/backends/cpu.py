@@ -8,20 +8,21 @@ import array_api_compat.numpy
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from whygpu.engine.threads import available_threads
+from whygpu.engine.backends.base import Backend
+from whygpu.engine.threads import own_threads
 
 __all__ = ["CpuBackend", "blas_threads"]
 
 
-class CpuBackend:
-    """NumPy arrays; ``threads`` bounds both BLAS and the kernels."""
+class CpuBackend(Backend):
+    """NumPy arrays; ``threads`` bounds both BLAS and the kernels. ``numpy`` is the same without kernels."""
 
-    def __init__(self, threads: int | None = None) -> None:
-        self.name = "cpu"
+    def __init__(self, threads: int | None = None, *, kernels: bool = True) -> None:
+        self.name = "cpu" if kernels else "numpy"
         self.xp: Any = array_api_compat.numpy
         self.device: Any = "cpu"
-        self.fast = True
-        self.threads = threads or available_threads()
+        self.fast = kernels
+        self.threads = threads or own_threads()
 
     def asarray(self, values: Any, dtype: str = "float32") -> Any:
         """A NumPy array; no copy where none is needed."""
@@ -34,9 +35,6 @@ class CpuBackend:
     def matmul(self, a: Any, b: Any) -> Any:
         """BLAS."""
         return np.matmul(a, b)
-
-    def synchronize(self) -> None:
-        """Nothing is ever pending."""
 
     def active(self) -> contextlib.AbstractContextManager[object]:
         """BLAS uses this backend's number of threads."""

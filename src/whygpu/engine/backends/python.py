@@ -1,14 +1,15 @@
 """Plain Python loops: what a matrix multiply is, and why nobody does it this way."""
 
-import contextlib
 from typing import Any
 
 import numpy as np
 
+from whygpu.engine.backends.base import Backend
+
 __all__ = ["PythonBackend", "multiply"]
 
 
-class PythonBackend:
+class PythonBackend(Backend):
     """NumPy arrays for everything but the product, which is three nested loops."""
 
     def __init__(self) -> None:
@@ -17,8 +18,6 @@ class PythonBackend:
         self.name = "python"
         self.xp: Any = array_api_compat.numpy
         self.device: Any = "cpu"
-        self.threads = 1
-        self.fast = False
 
     def asarray(self, values: Any, dtype: str = "float32") -> Any:
         """A NumPy array."""
@@ -37,13 +36,6 @@ class PythonBackend:
         for place in np.ndindex(*stack):
             out[place] = multiply(a[place].tolist(), b[place].tolist())
         return out
-
-    def synchronize(self) -> None:
-        """Nothing is ever pending."""
-
-    def active(self) -> contextlib.AbstractContextManager[object]:
-        """Nothing to prepare."""
-        return contextlib.nullcontext()
 
 
 def multiply(a: list[list[float]], b: list[list[float]]) -> list[list[float]]:

@@ -7,7 +7,6 @@ import numpy as np
 from whygpu.engine import Basis, UserError
 from whygpu.story.exhibits.base import Exhibit, Job, Numbers, derived, ease
 from whygpu.story.exhibits.canvas import Sheet
-from whygpu.story.exhibits.fonts import missing
 from whygpu.story.exhibits.palette import mix
 
 __all__ = ["EXHIBIT", "choose"]
@@ -20,9 +19,9 @@ MOST = 14
 def numbers(job: Job) -> Numbers:
     """One forward pass; of all heads the one that looks most at words that are neither first nor next."""
     reading = job.reading
-    tokens = [token.strip() or "␣" for token in reading.tokens]
-    if len(tokens) > MOST or missing("".join(tokens)):
-        raise UserError(f"sentence: {len(tokens)} tokens; at most {MOST}, of letters that the font has")
+    tokens = [token.strip() or "_" for token in reading.tokens]
+    if len(tokens) > MOST:
+        raise UserError(f"sentence: {len(tokens)} tokens; at most {MOST} stand side by side")
     layer, head = choose(reading.attention)
     weights = reading.attention[layer, head].astype(np.float64)
     a = job.model.architecture

@@ -31,25 +31,7 @@ def numbers(job: Job) -> Numbers:
     clock = _Clock(job.model)
     for place, batch in enumerate(BATCHES):
         job.progress("exhibit.progress.batch", place / len(BATCHES), batch=batch)
-        seconds = clock.step(batch)
-        flop = sum(product.flop for product in models.matmuls(a, tokens=1, batch=batch))
-        read = models.bytes_per_token(
-            a, past=1, bits_per_weight=8 * FLOAT, bytes_per_value=FLOAT, batch=batch
-        )
-        there = models.bytes_per_token(a, past=1, bits_per_weight=8 * HALF, bytes_per_value=HALF, batch=batch)
-        bound = max(flop / peak, there / chip.bandwidth.value)
-        rows.append(
-            {
-                "batch": batch,
-                "flop": flop,
-                "seconds": seconds,
-                "flop_per_byte": flop / read,
-                "tokens_per_second": None if seconds is None else batch / seconds,
-                "chip_flop_per_byte": flop / there,
-                "chip_tokens_per_second": batch / bound,
-                "chip_flops": flop / bound,
-            }
-        )
+        rows.append(_row(a, batch, clock.step(batch), peak, chip.bandwidth.value))
     timed = [row for row in rows if row["seconds"] is not None]
     first, last, end = rows[0], timed[-1], rows[-1]
     return Numbers(
@@ -74,6 +56,28 @@ def numbers(job: Job) -> Numbers:
         Basis.MEASURED,
         "think.forward, float32, first token of each sequence; the chip: max(FLOP / peak, bytes / bandwidth)",
     )
+
+
+def _row(
+    a: models.Architecture, batch: int, seconds: float | None, peak: float, bandwidth: float
+) -> dict[str, Any]:
+    """One decode step of ``batch`` sequences: as it was timed here, and as the chip's roofs bound it."""
+    flop = sum(product.flop for product in models.matmuls(a, tokens=1, batch=batch))
+    read, there = (
+        models.bytes_per_token(a, past=1, bits_per_weight=8 * size, bytes_per_value=size, batch=batch)
+        for size in (FLOAT, HALF)
+    )
+    bound = max(flop / peak, there / bandwidth)
+    return {
+        "batch": batch,
+        "flop": flop,
+        "seconds": seconds,
+        "flop_per_byte": flop / read,
+        "tokens_per_second": None if seconds is None else batch / seconds,
+        "chip_flop_per_byte": flop / there,
+        "chip_tokens_per_second": batch / bound,
+        "chip_flops": flop / bound,
+    }
 
 
 class _Clock:

@@ -9,6 +9,7 @@ from whygpu import engine
 from whygpu.engine import Basis, UserError
 from whygpu.story.exhibits.base import Exhibit, Job, Numbers, derived, ease
 from whygpu.story.exhibits.canvas import Sheet, number
+from whygpu.story.exhibits.fonts import missing
 from whygpu.story.exhibits.palette import mix
 
 __all__ = ["EXHIBIT", "WORDS", "principal_axes"]
@@ -110,7 +111,7 @@ def _neighbours(model: Any, cosines: Any, without: tuple[str, ...]) -> list[tupl
     found: dict[str, float] = {}
     for token in np.argsort(-cosines)[:400]:
         word = model.tokenizer.decode([int(token)]).strip().lower()
-        if word and word.isprintable() and word not in banned and word not in found and "\ufffd" not in word:
+        if word and word not in banned and word not in found and not missing(word):
             found[word] = float(cosines[token])
         if len(found) == NEIGHBOURS:
             break

@@ -70,7 +70,7 @@ def numbers(job: Job) -> Numbers:
             "d_model": a.d_model,
             "d_ff": a.d_ff,
             "activation": a.features.activation,
-            "tokens": [token.strip() or "␣" for token in reading.tokens],
+            "tokens": [token.strip() or "_" for token in reading.tokens],
         },
         Basis.DERIVED,
         "engine.matmul in float64; the real layer: what `down` takes in think.forward",

@@ -13,7 +13,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from whygpu.story.exhibits.base import Exhibit, Numbers
+from whygpu.story.exhibits.base import Exhibit, Frame, Numbers
 from whygpu.story.exhibits.canvas import HEIGHT, WIDTH
 from whygpu.story.exhibits.palette import DARK, LIGHT
 from whygpu.story.exhibits.svg import Elements
@@ -26,15 +26,18 @@ PLAY = '<svg class="x-off" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 2l
 PAUSE = '<svg class="x-on" viewBox="0 0 16 16" aria-hidden="true"><path d="M3 2h4v12H3zm6 0h4v12H9z"/></svg>'
 
 
-def fragment(exhibit: Exhibit, found: Numbers, language: str) -> str:
+def fragment(exhibit: Exhibit, found: Numbers, language: str, *, thin: int = 1) -> str:
     """A ``<figure>`` with the picture, its player, the numbers as text, and all data as JSON.
 
-    Without a script it shows the poster and the numbers.
+    Without a script it shows the poster and the numbers. Of the frames every ``thin``-th is kept, shown as
+    much longer: a page that embeds all exhibits stays small.
     """
     t = texts(language)
     name = exhibit.name
     elements = Elements(f"x-{name}")
-    frames = list(exhibit.frames(found, t))
+    frames = [
+        Frame(frame.shapes, frame.milliseconds * thin) for frame in list(exhibit.frames(found, t))[::thin]
+    ]
     shown = [elements.frame(frame.shapes) for frame in frames]
     poster = _poster(exhibit, [frame.milliseconds for frame in frames])
     data = {
@@ -46,7 +49,8 @@ def fragment(exhibit: Exhibit, found: Numbers, language: str) -> str:
         "live": _live(found) if exhibit.live else None,
     }
     drag = f' data-drag="{exhibit.drag}"' if exhibit.drag else ""
-    picture = "".join(elements.texts[place] for place in shown[poster])
+    runs = zip(shown[poster][::2], shown[poster][1::2], strict=True)
+    picture = "".join(text for first, count in runs for text in elements.texts[first : first + count])
     alt = escape(t(f"exhibit.{name}.alt"))
     return (
         f'<figure class="x-exhibit" id="x-{name}" lang="{HTML_LANGUAGE[language]}"{drag}>'

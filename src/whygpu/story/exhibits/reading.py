@@ -8,23 +8,35 @@ import numpy as np
 
 from whygpu import engine, think
 from whygpu.engine import Ledger, UserError
+from whygpu.story.exhibits.fonts import missing
 
 __all__ = ["Reading", "read"]
 
 MOST_TOKENS = 40
 
 
-class _Observer:
-    """A backend that keeps copies of the left operands of some products; everything else is the other's."""
+class _Observer(engine.Backend):
+    """A backend that keeps copies of the left operands of some products; the work is the other's."""
 
-    def __init__(self, backend: Any, architecture: Any) -> None:
+    def __init__(self, backend: engine.Backend, architecture: Any) -> None:
         self._backend, self._architecture = backend, architecture
+        self.name, self.xp, self.device = backend.name, backend.xp, backend.device
+        self.threads = backend.threads
         self.attention: list[Any] = []
         self.hidden: list[Any] = []
         self.entering: list[Any] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._backend, name)
+    def asarray(self, values: Any, dtype: str = "float32") -> Any:
+        """As the other does."""
+        return self._backend.asarray(values, dtype)
+
+    def to_numpy(self, array: Any) -> Any:
+        """As the other does."""
+        return self._backend.to_numpy(array)
+
+    def active(self) -> Any:
+        """What the other needs while it works."""
+        return self._backend.active()
 
     def matmul(self, a: Any, b: Any) -> Any:
         """Multiply; remember attention weights (4 axes, square) and what goes into ``down`` and ``up``."""
@@ -83,7 +95,7 @@ def read(model: Any, sentence: str) -> Reading:
     entering = np.stack(observer.entering)
     if len(entering) == 2 * a.layers:  # gate and up take the same
         entering = entering[::2]
-    words = [model.tokenizer.decode([token]).replace("\ufffd", "?") for token in ids]
+    words = ["".join("?" if missing(c) else c for c in model.tokenizer.decode([token])) for token in ids]
     return Reading(words, attention, entering, np.stack(observer.hidden), ledger, model.invented)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from whygpu import models, predict
-from whygpu.engine import Basis
+from whygpu.engine import Basis, UserError
 from whygpu.measure.machine import Machine
 from whygpu.predict import arithmetic_dtype
 from whygpu.story import numbers as written
@@ -30,6 +30,8 @@ def numbers(job: Job) -> Numbers:
         "decode": _intensity(architecture, 1),
         "prefill": _intensity(architecture, PROMPT),
     }
+    if len(job.chips) > 7:
+        raise UserError(f"--chips: {len(job.chips)} given; at most 7 roofs fit beside this machine's")
     machines = [_machine(here, True)]
     machines += [_machine(predict.hardware(name), False) for name in (tuple(job.chips) or CHIPS)]
     found = {key: done.stages[key].flops for key, _ in WORKLOADS}

@@ -68,7 +68,7 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
     data = found.data
     place = phase * TICKS % TICKS
     tick = int(place)
-    slide = ease((place - tick) * 1.6)
+    slide = ease((place - tick) * 2.8)
     sheet.head(model=data["model"])
     _stream(sheet, 36.0, "draw", data["draw"], tick, slide)
     _stream(sheet, 258.0, "think", data["think"], tick, slide)

@@ -17,7 +17,8 @@ __all__ = ["EXHIBIT", "LEVELS"]
 LEVELS = 8
 TURNS = 6
 """Pictures of a level, the camera going round."""
-SIZE = (720, 720)
+SIZE, SHOWN = (720, 720), (520, 520)
+"""Of the frames that are timed, and of those that are shown."""
 CAMERA = draw.Camera(eye=(0.0, 1.1, 4.1), fov=31.0, near=1.0, far=10.0)
 TRIES = 3
 WIRED = 5
@@ -62,7 +63,7 @@ def _level(scene: draw.Scene, level: int) -> tuple[dict[str, Any], list[tuple[Pi
     frames = []
     for turn in range(TURNS):
         camera = draw.orbit(CAMERA, 60 * (level + turn / TURNS))
-        frame = draw.render(scene, SIZE, camera=camera, background="transparent")
+        frame = draw.render(scene, SHOWN, camera=camera, background="transparent")
         frames.append((Picture(frame.rgba), _edges(scene, camera) if level < WIRED else []))
     row = {
         "level": level,

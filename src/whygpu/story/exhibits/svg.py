@@ -28,8 +28,15 @@ class Elements:
         self._pictures: dict[int, tuple[str, Picture]] = {}
 
     def frame(self, shapes: list[Shape]) -> list[int]:
-        """The places of the frame's elements in ``texts``."""
-        return [self._place(shape) for shape in shapes]
+        """The places of the frame's elements in ``texts``, as runs: first, how many, first, how many ..."""
+        runs: list[int] = []
+        for shape in shapes:
+            place = self._place(shape)
+            if runs and place == runs[-2] + runs[-1]:
+                runs[-1] += 1
+            else:
+                runs += [place, 1]
+        return runs
 
     def style(self) -> str:
         """The rules of the classes, scoped to this exhibit."""
@@ -106,8 +113,9 @@ class Elements:
 def _uri(picture: Picture) -> str:
     from PIL import Image
 
-    stream, pixels, how = io.BytesIO(), picture.rgba, {"quality": 80, "method": 4}
+    stream, pixels, how = io.BytesIO(), picture.rgba, {"quality": 75, "method": 4}
     if picture.rgba.shape[1] < SMALL:  # its squares are to stay squares, however large they are shown
         pixels, how = pixels.repeat(8, axis=0).repeat(8, axis=1), {"lossless": True}
-    Image.fromarray(np.ascontiguousarray(pixels)).save(stream, "WEBP", **how)
+    image = Image.fromarray(np.ascontiguousarray(pixels))
+    image.save(stream, "WEBP", **how)
     return f"data:image/webp;base64,{base64.b64encode(stream.getvalue()).decode('ascii')}"

@@ -45,10 +45,8 @@ class Books:
     sizes: dict[str, int]
     kinds: dict[str, str]
 
-    def account(
-        self, tokens: int, past: int, wanted: bool, routed: Any, clock: Any, seconds: float
-    ) -> None:
-        """Report one pass of ``seconds``; ``clock`` are its ticks by stage, ``routed`` each expert's tokens."""
+    def account(self, tokens: int, past: int, wanted: bool, routed: Any, clock: Any, seconds: float) -> None:
+        """Report one pass of ``seconds``; ``clock``: its ticks by stage, ``routed``: each expert's tokens."""
         a = self.architecture
         watched = a.layers / ceil(a.layers / WATCHED)  # layers that each watched one stands for
         ticks = [
@@ -102,7 +100,15 @@ def _sides(a: Architecture, block: Layer) -> dict[str, tuple[int, int]]:
     d, q, kv = a.d_model, block.heads * a.head_dim, block.kv_heads * a.head_dim
     wide = block.experts.d_ff if block.experts else block.d_ff
     gate = {"gate": (wide, d)} if a.features.gated else {}
-    return {"Q": (q, d), "K": (kv, d), "V": (kv, d), "out": (d, q), **gate, "up": (wide, d), "down": (d, wide)}
+    return {
+        "Q": (q, d),
+        "K": (kv, d),
+        "V": (kv, d),
+        "out": (d, q),
+        **gate,
+        "up": (wide, d),
+        "down": (d, wide),
+    }
 
 
 def _report(products: Counter[_Product], spent: dict[str, float]) -> None:

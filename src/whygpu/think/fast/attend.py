@@ -20,7 +20,11 @@ HEADS, KV_HEADS, WINDOW = 0, 1, 3
 @inlined
 def _rows(p, rank, size, layer, past, tokens, parts):
     """Tasks are (K/V head, up to four rows, part of the cache); each thread takes every size-th of them."""
-    heads, kv_heads, window = shape_of(p, layer, HEADS), shape_of(p, layer, KV_HEADS), shape_of(p, layer, WINDOW)
+    heads, kv_heads, window = (
+        shape_of(p, layer, HEADS),
+        shape_of(p, layer, KV_HEADS),
+        shape_of(p, layer, WINDOW),
+    )
     group, cap = heads // kv_heads, simd.load_f32(p.cap, 0)
     count = tokens * group  # rows of a K/V head: (token, query head)
     tiles = (count + 3) // 4

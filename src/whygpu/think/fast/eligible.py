@@ -23,12 +23,12 @@ def why_not(checkpoint: Checkpoint) -> str | None:
     """What the fast path does not do of this model; None: it runs it."""
     a = checkpoint.architecture
     if a.head_dim % LANES:
-        return f"{a.name}: heads of {a.head_dim} dimensions are no multiple of {LANES}, as the fast path needs"
+        return (
+            f"{a.name}: heads of {a.head_dim} dimensions are no multiple of {LANES}, as the fast path needs"
+        )
     for name, shape in matrices_of(checkpoint).items():
         if shape[-1] % BLOCK:
-            return (
-                f"{a.name}: {name} has {shape[-1]} columns, no multiple of {BLOCK}, as the fast path needs"
-            )
+            return f"{a.name}: {name} has {shape[-1]} columns, no multiple of {BLOCK}, as the fast path needs"
         kind = checkpoint.kind(name)
         if kind not in FORMATS:
             return f"{a.name}: weights stored as {kind} are not built into the fast path"

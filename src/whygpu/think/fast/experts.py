@@ -59,7 +59,7 @@ def _pick(rank, size, s, b, e, expert, used, tokens):
                 for i in range(0, s.width, 16):
                     value = simd.load_f32x16(b.normed, t * s.width + i)
                     simd.store_f32x16(e.picked_x, found * s.width + i, value)
-                for i in range(0, chunk // 4):
+                for i in range(chunk // 4):
                     simd.store_i32(
                         e.picked_rounded, found * chunk // 4 + i, simd.load_i32(b.rounded, t * chunk // 4 + i)
                     )
@@ -104,7 +104,9 @@ def mixture(rank, size, barrier, s, m, b, e, layer, tokens, watch, clock, now):
         if found > 0:
             wait(barrier, size)
             now = lap(watch, clock, 9, now)
-            now = mlp(rank, size, barrier, s, m, b, layer, expert, x, floats, found, e.said, watch, clock, now)
+            now = mlp(
+                rank, size, barrier, s, m, b, layer, expert, x, floats, found, e.said, watch, clock, now
+            )
             _give_back(rank, size, s, b, e, used, found)
             wait(barrier, size)
             now = lap(watch, clock, 9, now)

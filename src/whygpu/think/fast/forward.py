@@ -62,7 +62,9 @@ def _project(rank, size, s, m, b, layer, tokens):
         low, high = max(begin - first, 0), min(end - first, count)
         if low < high:
             bias = place_of(m, layer, Q_BIAS + which)
-            multiply(m, layer, Q + which, 0, low, high, x, floats, tokens, b.qkv, 16 * first, 16 * total, bias)
+            multiply(
+                m, layer, Q + which, 0, low, high, x, floats, tokens, b.qkv, 16 * first, 16 * total, bias
+            )
         first += count
 
 

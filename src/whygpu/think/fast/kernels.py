@@ -3,7 +3,7 @@
 Only what a model holds is compiled, one process a core; see ``products.rows`` for their arguments.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, var-annotated"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg, var-annotated"
 
 from collections.abc import Callable, Iterable
 

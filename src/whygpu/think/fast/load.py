@@ -1,5 +1,7 @@
 """From a checkpoint to the kernel's tables: every matrix packed, in memory that is taken once."""
 
+# mypy: disable-error-code="no-untyped-call"
+
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -63,7 +65,13 @@ def load(checkpoint: Checkpoint, threads: int, progress: Progress) -> Weights:
         row = (base + starts[name], functions[kinds[name]], group, shape[-1], expert)
         layer, _, slot = name.rpartition(".")
         table[int(layer or -1), MATRICES.index(slot) if layer else 0] = row
-    return Weights(Tables(table, vectors, places, shapes(checkpoint.architecture)), memory, sizes, kinds, functions[ATTENTION])
+    return Weights(
+        Tables(table, vectors, places, shapes(checkpoint.architecture)),
+        memory,
+        sizes,
+        kinds,
+        functions[ATTENTION],
+    )
 
 
 def _compile_forward(a: Architecture) -> None:
@@ -72,7 +80,9 @@ def _compile_forward(a: Architecture) -> None:
 
     none = Tables(0, 0, 0, 0), Cache(0, 0, 0, 0, 0, 0, 0), Buffers(*[0] * len(Buffers._fields))
     experts = Mixture(*[0] * len(Mixture._fields)) if a.experts else None
-    forward(0, 1, np.zeros(16, np.int64), sizes(a)._replace(layers=0), *none, experts, 0, 1, 1, False, False, 0)
+    forward(
+        0, 1, np.zeros(16, np.int64), sizes(a)._replace(layers=0), *none, experts, 0, 1, 1, False, False, 0
+    )
 
 
 def _bytes(kind: str, shape: tuple[int, ...]) -> int:
@@ -119,7 +129,9 @@ def _vectors(checkpoint: Checkpoint) -> tuple[Any, Any]:
         for slot, name in enumerate(VECTORS)
         if name in a.block_tensors(layer)
     }
-    names |= {(a.layers, slot): name for slot, name in enumerate(("norm", "norm_bias")) if name in a.top_tensors()}
+    names |= {
+        (a.layers, slot): name for slot, name in enumerate(("norm", "norm_bias")) if name in a.top_tensors()
+    }
     places = np.full((a.layers + 1, len(VECTORS)), -1, np.int64)
     parts, total = [], 0
     for place, name in names.items():

@@ -82,14 +82,14 @@ def _put(part: Any, together: int, out: Any, at: int) -> int:
     """One part: (groups, lanes, blocks, units, bytes) to (groups, blocks, units, ..., lanes, together)."""
     kind = np.dtype(f"u{together}")
     words = np.ascontiguousarray(part).view(kind)  # (groups, lanes, blocks, units, words)
-    size = LANES * part.shape[4]
+    size = LANES * int(part.shape[4])
     target = out[..., at : at + size]
     target[...] = np.ascontiguousarray(words.transpose(0, 2, 3, 4, 1)).view(np.uint8).reshape(target.shape)
     return at + size
 
 
 def _plain(head: int, unit: int) -> Callable[[Any], Parts]:
-    """Types whose codes lie as the fast path wants them: ``head`` bytes of float16, then ``unit`` of codes."""
+    """Types whose codes lie as wanted: ``head`` bytes of float16, then ``unit`` bytes of codes."""
 
     def split(blocks: Any) -> Parts:
         heads = ((blocks[:, None, at : at + 2], 2) for at in range(0, head, 2))

@@ -85,14 +85,14 @@ def _split(minimums, offset, dot):
 def rows(kind, scales, codes, *, minimums=False, offset=0, halves=False, wide=False):
     """A block type's product.
 
-    ``scales``, ``codes``: its readers, of ``codes.py``. ``minimums``: whether weights are d q + m. ``offset``:
-    what codes stand for beside themselves (-8: codes 0 to 15 for -8 to 7), taken out exactly with the
-    activations' sums. ``halves``: whether 16 columns share a scale, not 32. ``wide``: codes beyond 127.
+    ``scales``, ``codes``: its readers, of ``codes.py``. ``minimums``: whether weights are d q + m.
+    ``offset``: what codes stand for beside themselves (-8: codes 0 to 15 for -8 to 7), taken out exactly with
+    the activations' sums. ``halves``: whether 16 columns share a scale, not 32. ``wide``: codes beyond 127.
 
-    The result is ``multiply(w, groups, k, x, floats, tokens, out, stride)``, all int64. ``w``: address of the
-    first of ``groups`` groups of 16 rows, ``k`` columns wide. ``x``: that of rounded activations, ``floats``
-    of the same before rounding; both ``tokens`` rows of ``k``. ``out``: that of the first row's float32
-    result, tokens ``stride`` numbers apart.
+    The result is ``multiply(w, groups, k, x, floats, tokens, out, stride)``, all int64. ``w``: address of
+    the first of ``groups`` groups of 16 rows, ``k`` columns wide. ``x``: that of rounded activations,
+    ``floats`` of the same before rounding; both ``tokens`` rows of ``k``. ``out``: that of the first row's
+    float32 result, tokens ``stride`` numbers apart.
     """
     add = (_split if halves else _whole)(minimums, offset, simd.dot_wide if wide else simd.dot_bytes)
     form = FORMATS[kind]

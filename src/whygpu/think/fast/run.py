@@ -73,12 +73,12 @@ class PackedModel:
 
     def bytes_read(self, past: float) -> float:
         """Bytes of weights and cache that a decode step reads; ``past`` tokens with the new one."""
-        a, read = self.architecture, 0.0
+        a, read = self.architecture, 0.0  # bytes
         for name, size in self.weights.sizes.items():
             read += size * (a.experts_used / a.experts if ".expert_" in name else 1)
         whole = int(past)
         here, more = (kv_bytes(a, tokens, HALF) for tokens in (whole, whole + 1))
-        return read + self.weights.tables.vectors.size * FLOAT + here + (past - whole) * (more - here)
+        return read + float(self.weights.tables.vectors.size * FLOAT) + here + (past - whole) * (more - here)
 
     def _pass(self, ids: list[int], cache: FastCache, wanted: bool) -> None:
         from whygpu.think.fast.forward import forward
@@ -90,12 +90,14 @@ class PackedModel:
         clock = np.zeros(len(STAGES), np.int64)
         started = perf_counter()
         engine.team(self.threads).run(
-            forward, self.sizes, tables, self._with_attention(cache), self._buffer_places, experts, cache.length, len(ids),
-            parts, wanted, engine.listening(), clock.ctypes.data,
+            forward, self.sizes, tables, self._with_attention(cache), self._buffer_places, experts,
+            cache.length, len(ids), parts, wanted, engine.listening(), clock.ctypes.data,
         )  # fmt: skip
         seconds = perf_counter() - started
         if engine.listening():
-            self.books.account(len(ids), cache.length, wanted, self._mixture and self._mixture.routed, clock, seconds)
+            self.books.account(
+                len(ids), cache.length, wanted, self._mixture and self._mixture.routed, clock, seconds
+            )
         cache.length += len(ids)
 
     def _with_attention(self, cache: FastCache) -> Cache:

@@ -30,9 +30,9 @@ def rounded_at(rounded, token, width):
 def multiply(m, layer, which, expert, first, last, x, floats, tokens, out, at, stride, bias):
     """Rows 16 ``first`` to 16 ``last`` - 1 of a matrix times ``tokens`` rows of activations.
 
-    ``m``: Tables. The matrix is ``m.matrices[layer, which]``, of expert ``expert``. ``x``, ``floats``: addresses of rounded
-    activations and of the same in float32. Its first row's results begin at ``out[at]``, tokens ``stride``
-    apart. ``bias``: where a vector to be added begins in ``m.vectors``, or -1.
+    ``m``: Tables. The matrix is ``m.matrices[layer, which]``, of expert ``expert``. ``x``, ``floats``:
+    addresses of rounded activations and of the same in float32. Its first row's results begin at
+    ``out[at]``, tokens ``stride`` apart. ``bias``: where a vector to be added begins, or -1.
     """
     row = 5 * (layer * MATRIX_COUNT + which)
     w = simd.load_i64(m.matrices, row + ADDRESS)

@@ -60,7 +60,9 @@ class Sizes(NamedTuple):
 class Tables(NamedTuple):
     """Where each weight lies, and each block's shape."""
 
-    matrices: Any  # (layers + 1, MATRICES, 5) int64: address, function, bytes of 16 rows, k, bytes of an expert
+    matrices: (
+        Any  # (layers + 1, MATRICES, 5) int64: address, function, bytes of 16 rows, k, bytes of an expert
+    )
     vectors: Any  # float32: all vectors end to end
     places: Any  # (layers + 1, VECTORS) int64: where a vector begins, or -1; the last row: norm, norm_bias
     shapes: Any  # (layers, 8) int64: heads, kv_heads, d_ff, window, rope, experts, used, normalised
@@ -158,7 +160,10 @@ def sizes(a: Architecture) -> Sizes:
         a.d_model,
         a.head_dim,
         filled(a.vocab),
-        *(np.float32(value) for value in (a.norm_eps, a.score_scale, a.attention_cap, a.logit_cap)),
+        np.float32(a.norm_eps),
+        np.float32(a.score_scale),
+        np.float32(a.attention_cap),
+        np.float32(a.logit_cap),
         known.norm == "layer",
         known.activation == "gelu_tanh",
         known.gated,

@@ -5,11 +5,9 @@ Only what a picture needs: unknown properties and extensions are passed over, as
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-
-__all__ = ["Accessor", "Buffer", "Gltf", "Material", "Primitive", "TextureInfo"]
 
 
 def _whole(value: Any) -> Any:
@@ -17,19 +15,30 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _few(value: Any) -> Any:
+    """All the errors of an object of a million names would fill the memory."""
+    if isinstance(value, dict) and len(value) > 256:
+        raise ValueError(f"{len(value):,} attributes; at most 256 are read")
+    return value
+
+
+T = TypeVar("T")
+Many: TypeAlias = Annotated[list[T], Field(fail_fast=True)]
+"""A list whose first error is enough: a million of them would fill the memory."""
+
 Index = Annotated[int, BeforeValidator(_whole), Field(ge=0, le=2**31 - 1)]
 Count = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**31 - 1)]
-Whole = Annotated[int, BeforeValidator(_whole)]
+Attributes = Annotated[dict[str, Index], BeforeValidator(_few)]
 Unit = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Zero = Annotated[float, Field(ge=0)]
-Vector2 = Annotated[list[float], Field(min_length=2, max_length=2)]
-Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
-Vector4 = Annotated[list[float], Field(min_length=4, max_length=4)]
-Color3 = Annotated[list[Unit], Field(min_length=3, max_length=3)]
-Light3 = Annotated[list[Zero], Field(min_length=3, max_length=3)]
-Color4 = Annotated[list[Unit], Field(min_length=4, max_length=4)]
-Matrix = Annotated[list[float], Field(min_length=16, max_length=16)]
+Vector2 = Annotated[Many[float], Field(min_length=2, max_length=2)]
+Vector3 = Annotated[Many[float], Field(min_length=3, max_length=3)]
+Vector4 = Annotated[Many[float], Field(min_length=4, max_length=4)]
+Color3 = Annotated[Many[Unit], Field(min_length=3, max_length=3)]
+Light3 = Annotated[Many[Zero], Field(min_length=3, max_length=3)]
+Color4 = Annotated[Many[Unit], Field(min_length=4, max_length=4)]
+Matrix = Annotated[Many[float], Field(min_length=16, max_length=16)]
 
 
 class _Object(BaseModel):
@@ -242,7 +251,7 @@ class DracoPrimitive(_Object):
     """KHR_draco_mesh_compression."""
 
     bufferView: Index
-    attributes: dict[str, Index]
+    attributes: Attributes
 
 
 class PrimitiveExtensions(_Object):
@@ -254,19 +263,19 @@ class PrimitiveExtensions(_Object):
 class Primitive(_Object):
     """5.24."""
 
-    attributes: dict[str, Index]
+    attributes: Attributes
     indices: Index | None = None
     material: Index | None = None
     mode: Annotated[int, BeforeValidator(_whole), Field(ge=0, le=6)] = 4
-    targets: list[dict[str, Index]] = []
+    targets: Many[Attributes] = []
     extensions: PrimitiveExtensions = PrimitiveExtensions()
 
 
 class Mesh(_Named):
     """5.23."""
 
-    primitives: Annotated[list[Primitive], Field(min_length=1)]
-    weights: list[float] | None = None
+    primitives: Annotated[Many[Primitive], Field(min_length=1)]
+    weights: Many[float] | None = None
 
 
 class PunctualNode(_Object):
@@ -285,28 +294,28 @@ class Node(_Named):
     """5.25."""
 
     camera: Index | None = None
-    children: list[Index] = []
+    children: Many[Index] = []
     skin: Index | None = None
     matrix: Matrix | None = None
     mesh: Index | None = None
     rotation: Vector4 | None = None
     scale: Vector3 | None = None
     translation: Vector3 | None = None
-    weights: list[float] | None = None
+    weights: Many[float] | None = None
     extensions: NodeExtensions = NodeExtensions()
 
 
 class Scene(_Named):
     """5.27."""
 
-    nodes: list[Index] = []
+    nodes: Many[Index] = []
 
 
 class Skin(_Named):
     """5.28."""
 
     inverseBindMatrices: Index | None = None
-    joints: Annotated[list[Index], Field(min_length=1)]
+    joints: Annotated[Many[Index], Field(min_length=1)]
 
 
 class ChannelTarget(_Object):
@@ -334,8 +343,8 @@ class AnimationSampler(_Object):
 class Animation(_Named):
     """5.5."""
 
-    channels: Annotated[list[Channel], Field(min_length=1)]
-    samplers: Annotated[list[AnimationSampler], Field(min_length=1)]
+    channels: Annotated[Many[Channel], Field(min_length=1)]
+    samplers: Annotated[Many[AnimationSampler], Field(min_length=1)]
 
 
 class Spot(_Object):
@@ -358,7 +367,7 @@ class PunctualLight(_Named):
 class PunctualLights(_Object):
     """KHR_lights_punctual of a document."""
 
-    lights: list[PunctualLight] = []
+    lights: Many[PunctualLight] = []
 
 
 class DocumentExtensions(_Object):
@@ -371,20 +380,20 @@ class Gltf(_Object):
     """5.17: the whole document."""
 
     asset: Asset
-    extensionsUsed: list[str] = []
-    extensionsRequired: list[str] = []
-    accessors: list[Accessor] = []
-    animations: list[Animation] = []
-    buffers: list[Buffer] = []
-    bufferViews: list[BufferView] = []
-    cameras: list[Camera] = []
-    images: list[Image] = []
-    materials: list[Material] = []
-    meshes: list[Mesh] = []
-    nodes: list[Node] = []
-    samplers: list[Sampler] = []
+    extensionsUsed: Many[str] = []
+    extensionsRequired: Many[str] = []
+    accessors: Many[Accessor] = []
+    animations: Many[Animation] = []
+    buffers: Many[Buffer] = []
+    bufferViews: Many[BufferView] = []
+    cameras: Many[Camera] = []
+    images: Many[Image] = []
+    materials: Many[Material] = []
+    meshes: Many[Mesh] = []
+    nodes: Many[Node] = []
+    samplers: Many[Sampler] = []
     scene: Index | None = None
-    scenes: list[Scene] = []
-    skins: list[Skin] = []
-    textures: list[Texture] = []
+    scenes: Many[Scene] = []
+    skins: Many[Skin] = []
+    textures: Many[Texture] = []
     extensions: DocumentExtensions = DocumentExtensions()

@@ -58,7 +58,9 @@ class Exhibit {
   show(frame) {
     this.frame = frame;
     this.range.value = frame;
-    this.layer.replaceChildren(...this.data.frames[frame].map((i) => this.nodes[i]));
+    const shown = [], runs = this.data.frames[frame]; // first, how many, first, how many ...
+    for (let i = 0; i < runs.length; i += 2) shown.push(...this.nodes.slice(runs[i], runs[i] + runs[i + 1]));
+    this.layer.replaceChildren(...shown);
     this.after?.();
   }
 
