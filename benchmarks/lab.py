@@ -22,7 +22,9 @@ import websockets
 KEY = "benchmark-key-of-this-run"
 
 
-async def frames(url: str, scene: str, size: tuple[int, int], seconds: float, window: int) -> dict[str, object]:
+async def frames(
+    url: str, scene: str, size: tuple[int, int], seconds: float, window: int
+) -> dict[str, object]:
     """Orbit for so long; ``window`` wishes on their way (1: the latency of one alone)."""
     waits, sent, heads, seq = [], {}, [], 0
     async with websockets.connect(
@@ -57,7 +59,10 @@ async def frames(url: str, scene: str, size: tuple[int, int], seconds: float, wi
     return {
         "triangles": heads[-1]["triangles"],
         "fps": len(ordered) / spent,
-        "wish_to_picture_ms": {"p50": 1e3 * statistics.median(ordered), "p95": 1e3 * ordered[int(0.95 * len(ordered))]},
+        "wish_to_picture_ms": {
+            "p50": 1e3 * statistics.median(ordered),
+            "p95": 1e3 * ordered[int(0.95 * len(ordered))],
+        },
         "render_ms": statistics.median(head["render_ms"] for head in heads),
         "encode_ms": statistics.median(head["encode_ms"] for head in heads),
     }

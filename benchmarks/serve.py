@@ -105,7 +105,9 @@ def main() -> None:
             one = asyncio.run(together(port, 1, args.tokens, args.model))
             many = asyncio.run(together(port, args.clients, args.tokens, args.model))
             rounds.append((one, many))
-        one, many = (max(side, key=lambda each: each["tokens_per_second"]) for side in zip(*rounds, strict=True))
+        one, many = (
+            max(side, key=lambda each: each["tokens_per_second"]) for side in zip(*rounds, strict=True)
+        )
         failures = sum(each["failures"] for pair in rounds for each in pair)
         if not one["tokens_per_second"]:
             raise SystemExit(f"no answer: {one['why']}")

@@ -19,7 +19,9 @@ KEY = "key-of-these-tests"
 VIEWS = ("draw", "think", "same", "race", "exhibits", "verify", "predict", "history", "claims")
 SHIFT = """() => new Promise((resolve) => {
   let sum = 0;
-  new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; })
+  new PerformanceObserver((list) => {
+    for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value;
+  })
     .observe({ type: "layout-shift", buffered: true });
   setTimeout(() => resolve(sum), 50);
 })"""
@@ -38,7 +40,9 @@ def browser() -> Iterator[Any]:
 class Visit:
     """One person in the lab: what their browser requested, what its console said."""
 
-    def __init__(self, browser: Any, live: Address, width: int = 1280, view: str = "draw", **how: Any) -> None:
+    def __init__(
+        self, browser: Any, live: Address, width: int = 1280, view: str = "draw", **how: Any
+    ) -> None:
         self.elsewhere: list[str] = []
         self.console: list[str] = []
         self.base = f"{live.url}/"
@@ -149,7 +153,9 @@ def test_a_chat_is_answered_branched_and_looked_into(visit: Visit) -> None:
     count = visit.page.locator(".said .tok").count()
     assert count > 20
     # a random model says bytes that are no characters: choose a word that can be seen
-    seen = visit.page.locator(".said .tok").evaluate_all("all => all.findIndex((each) => /^[a-z]/.test(each.textContent))")
+    seen = visit.page.locator(".said .tok").evaluate_all(
+        "all => all.findIndex((each) => /^[a-z]/.test(each.textContent))"
+    )
     visit.page.locator(".said .tok").nth(seen).click()
     assert visit.page.locator(".cands li").count() == 8
     first = visit.page.locator(".said .tok").nth(seen).inner_text()
@@ -294,27 +300,30 @@ def test_a_page_elsewhere_cannot_read_or_drive(browser: Any, live: Address, tmp_
         page = context.new_page()
         page.goto(f"http://127.0.0.1:{elsewhere.server_port}/")
         found = page.evaluate(HOSTILE, [live.url, KEY])
+        framed = [frame.url for frame in page.frames[1:]]
         elsewhere.shutdown()
         context.close()
-    assert found == {"read": "refused", "drive": "refused", "open": "refused", "socket": "refused", "frame": "empty"}
+    assert set(found.values()) == {"refused"}
+    assert len(found) == 4
+    assert framed == ["chrome-error://chromewebdata/"]  # the lab lets nobody frame it
 
 
 HOSTILE = """async ([target, key]) => {
   const tried = async (work) => { try { return await work(); } catch { return "refused"; } };
-  const read = await tried(async () => (await fetch(`${target}/api/facts`, { headers: { authorization: `Bearer ${key}` } })).text());
-  const drive = await tried(async () => (await fetch(`${target}/api/runs`, { method: "POST", body: '{"what":"roofline"}', headers: { authorization: `Bearer ${key}`, "content-type": "application/json" } })).text());
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const body = '{"what":"roofline"}';
+  const read = await tried(async () => (await fetch(`${target}/api/facts`, { headers })).text());
+  const post = { method: "POST", body, headers };
+  const drive = await tried(async () => (await fetch(`${target}/api/runs`, post)).text());
   const open = await tried(async () => (await fetch(`${target}/static/app.js`)).text());
   const socket = await new Promise((resolve) => {
     const socket = new WebSocket(`${target.replace("http", "ws")}/ws/live`, ["whygpu", key]);
     socket.onmessage = () => resolve("read");
     socket.onclose = socket.onerror = () => resolve("refused");
   });
-  const frame = await new Promise((resolve) => {
-    const frame = document.createElement("iframe");
-    frame.onload = () => { try { resolve(frame.contentDocument ? "empty" : "empty"); } catch { resolve("empty"); } };
-    frame.src = target;
-    document.body.append(frame);
-    setTimeout(() => resolve("empty"), 800);
-  });
-  return { read, drive, open, socket, frame };
+  const frame = document.createElement("iframe");
+  frame.src = target;
+  document.body.append(frame);
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  return { read, drive, open, socket };
 }"""

@@ -77,13 +77,17 @@ def test_logprobs_are_the_models_own(official: Any, lab: Lab) -> None:
     for token, row in zip(told, scores, strict=True):
         exact = row - math.log(np.exp(row.astype(np.float64)).sum())
         assert token.logprob == pytest.approx(float(exact.max()), abs=1e-3)
-        assert [each.logprob for each in token.top_logprobs] == pytest.approx(np.sort(exact)[::-1][:3], abs=1e-3)
+        assert [each.logprob for each in token.top_logprobs] == pytest.approx(
+            np.sort(exact)[::-1][:3], abs=1e-3
+        )
         assert bytes(token.bytes).decode("utf-8", "replace") == token.token
 
 
 def test_the_same_seed_says_the_same(official: Any) -> None:
     def ask(seed: int | None) -> str:
-        answer = official.completions.create(model="default", prompt="th", max_tokens=16, temperature=1, seed=seed)
+        answer = official.completions.create(
+            model="default", prompt="th", max_tokens=16, temperature=1, seed=seed
+        )
         return str(answer.choices[0].text)
 
     assert ask(5) == ask(5)
@@ -91,9 +95,15 @@ def test_the_same_seed_says_the_same(official: Any) -> None:
 
 
 def test_a_stop_text_ends_it(official: Any, lab: Lab) -> None:
-    whole = official.completions.create(model="default", prompt="th", max_tokens=24, temperature=0).choices[0].text
+    whole = (
+        official.completions.create(model="default", prompt="th", max_tokens=24, temperature=0)
+        .choices[0]
+        .text
+    )
     stop = whole[6:8]
-    cut = official.completions.create(model="default", prompt="th", max_tokens=24, temperature=0, stop=[stop, "\0"])
+    cut = official.completions.create(
+        model="default", prompt="th", max_tokens=24, temperature=0, stop=[stop, "\0"]
+    )
     assert cut.choices[0].text == whole[: whole.index(stop)]
     assert cut.choices[0].finish_reason == "stop"
 
@@ -101,7 +111,9 @@ def test_a_stop_text_ends_it(official: Any, lab: Lab) -> None:
 def test_token_ids_are_a_prompt_too(official: Any, lab: Lab) -> None:
     ids = lab.model.tokenizer.encode("th")
     said = [
-        official.completions.create(model="default", prompt=prompt, max_tokens=5, temperature=0).choices[0].text
+        official.completions.create(model="default", prompt=prompt, max_tokens=5, temperature=0)
+        .choices[0]
+        .text
         for prompt in ("th", ["th"], ids)
     ]
     assert len(set(said)) == 1
@@ -117,7 +129,9 @@ def test_embeddings_are_thinks(official: Any, lab: Lab) -> None:
 def test_embeddings_as_bytes(client: TestClient) -> None:
     body = {"model": "default", "input": "th"}
     numbers = client.post("/v1/embeddings", json=body).json()["data"][0]["embedding"]
-    coded = client.post("/v1/embeddings", json={**body, "encoding_format": "base64"}).json()["data"][0]["embedding"]
+    coded = client.post("/v1/embeddings", json={**body, "encoding_format": "base64"}).json()["data"][0][
+        "embedding"
+    ]
     assert np.frombuffer(base64.b64decode(coded), "<f4").tolist() == pytest.approx(numbers)
 
 
@@ -140,7 +154,7 @@ def test_what_cannot_be_is_named(client: TestClient, body: dict[str, Any], param
     answer = client.post("/v1/chat/completions", json=body)
     assert answer.status_code == 400
     error = answer.json()["error"]
-    assert error["param"].split(".")[0] == param.split(".")[0]
+    assert error["param"].split(".")[0] == param.split(".", maxsplit=1)[0]
     assert "\n" not in error["message"]
 
 

@@ -8,7 +8,14 @@ from whygpu.engine import UserError
 from whygpu.lab.options import listen
 
 KEY = "key-of-these-tests"
-ROUTES = ("/api/facts", "/v1/models", "/api/runs", "/api/scenes", "/api/claims?lang=en", "/api/timeline?lang=en")
+ROUTES = (
+    "/api/facts",
+    "/v1/models",
+    "/api/runs",
+    "/api/scenes",
+    "/api/claims?lang=en",
+    "/api/timeline?lang=en",
+)
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -50,10 +57,15 @@ def test_another_page_is_refused_even_with_the_key(client: TestClient, headers: 
         assert refused.value.code == 1008
 
 
-@pytest.mark.parametrize("protocols", [None, ["whygpu"], ["whygpu", "wrong"], ["other", KEY], [KEY, "whygpu"]])
+@pytest.mark.parametrize(
+    "protocols", [None, ["whygpu"], ["whygpu", "wrong"], ["other", KEY], [KEY, "whygpu"]]
+)
 def test_a_websocket_needs_the_key(client: TestClient, protocols: list[str] | None) -> None:
     for path in ("/ws/draw", "/ws/think", "/ws/live"):
-        with pytest.raises(WebSocketDisconnect), client.websocket_connect(f"ws://127.0.0.1{path}", subprotocols=protocols):
+        with (
+            pytest.raises(WebSocketDisconnect),
+            client.websocket_connect(f"ws://127.0.0.1{path}", subprotocols=protocols),
+        ):
             pass
 
 
@@ -65,7 +77,10 @@ def test_its_own_page_is_let_in(client: TestClient) -> None:
     assert client.get("/api/facts", headers=headers).status_code == 200
     assert client.get("/", headers={"authorization": ""}).status_code == 200
     # a link from elsewhere opens the page, which holds no secret
-    assert client.get("/", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}).status_code == 200
+    assert (
+        client.get("/", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}).status_code
+        == 200
+    )
     assert client.get("/static/app.js", headers={"sec-fetch-site": "cross-site"}).status_code == 403
 
 
@@ -85,14 +100,24 @@ def test_headers_of_every_answer(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/runs/cancel", "/api/runs/forget", "/api/draw", "/v1/completions", "/v1/embeddings", "/api/exhibits/cube"]
+    "path",
+    [
+        "/api/runs/cancel",
+        "/api/runs/forget",
+        "/api/draw",
+        "/v1/completions",
+        "/v1/embeddings",
+        "/api/exhibits/cube",
+    ],
 )
 def test_only_post_changes_anything(client: TestClient, path: str) -> None:
     for method in ("GET", "PUT", "DELETE", "PATCH", "OPTIONS"):
         assert client.request(method, path).status_code == 405
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
 def test_a_form_of_another_page_cannot_ask(client: TestClient, kind: str) -> None:
     """What a form may send without a preflight is no JSON."""
     body = b'{"model": "default", "prompt": "a"}'
@@ -100,7 +125,9 @@ def test_a_form_of_another_page_cannot_ask(client: TestClient, kind: str) -> Non
     assert answer.status_code == 415
 
 
-@pytest.mark.parametrize("name", ["../secret.obj", "way-out.obj", "/etc/passwd", "..%2fsecret.obj", "./../secret.obj"])
+@pytest.mark.parametrize(
+    "name", ["../secret.obj", "way-out.obj", "/etc/passwd", "..%2fsecret.obj", "./../secret.obj"]
+)
 def test_files_stay_within_their_root(client: TestClient, name: str) -> None:
     answer = client.post("/api/draw", json={"scene": f"file:scenes/{name}"})
     assert answer.status_code == 404
@@ -109,7 +136,9 @@ def test_files_stay_within_their_root(client: TestClient, name: str) -> None:
     assert client.post("/api/draw", json={"scene": "file:scenes/triangle.obj"}).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/guard.py", "/static/index.py", "/static/"])
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/guard.py", "/static/index.py", "/static/"]
+)
 def test_only_the_pages_are_served(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
@@ -120,7 +149,9 @@ def test_too_much_is_refused_with_the_limit(client: TestClient) -> None:
     assert "1,048,576" in big.json()["error"]["message"]
     assert client.post("/api/draw", json={"width": 5000}).status_code == 400
     assert client.post("/v1/embeddings", json={"model": "default", "input": ["a"] * 65}).status_code == 400
-    deep = client.post("/v1/completions", content=b"[" * 100_000, headers={"content-type": "application/json"})
+    deep = client.post(
+        "/v1/completions", content=b"[" * 100_000, headers={"content-type": "application/json"}
+    )
     assert deep.status_code == 400
 
 

@@ -30,7 +30,9 @@ def test_frames_come_and_wait_for_acknowledgement(client: TestClient) -> None:
     with client.websocket_connect("ws://127.0.0.1/ws/draw", subprotocols=PROTOCOLS) as socket:
         assert socket.accepted_subprotocol == "whygpu"
         for seq in (1, 2):
-            socket.send_json({"show": {"scene": "cube", "width": 160, "height": 120, "azimuth": 20 * seq}, "seq": seq})
+            socket.send_json(
+                {"show": {"scene": "cube", "width": 160, "height": 120, "azimuth": 20 * seq}, "seq": seq}
+            )
             head, picture = framed(socket.receive_bytes())
             assert (head["seq"], head["frame"]) == (seq, seq)
             assert picture.shape == (120, 160, 3)
@@ -60,7 +62,9 @@ def test_a_frame_is_the_engines_own(client: TestClient) -> None:
 @pytest.mark.parametrize("stage", ["shaded", "wireframe", "depth", "ids"])
 @pytest.mark.parametrize("form", ["jpeg", "webp", "png"])
 def test_every_stage_in_every_format(client: TestClient, stage: str, form: str) -> None:
-    answer = client.post("/api/draw", json={"scene": "cube", "width": 64, "height": 48, "stage": stage, "format": form})
+    answer = client.post(
+        "/api/draw", json={"scene": "cube", "width": 64, "height": 48, "stage": stage, "format": form}
+    )
     picture = Image.open(io.BytesIO(answer.content))
     assert picture.format == form.upper()
     assert np.asarray(picture.convert("L")).std() > 2
@@ -74,7 +78,9 @@ def test_a_picked_vertex_goes_through_every_matrix(client: TestClient) -> None:
         socket.send_json({"ack": 1, "pick": [100, 75]})
         head, _ = framed(socket.receive_bytes())
     chain, matrices = head["chain"], {key: np.array(value) for key, value in head["matrices"].items()}
-    assert np.abs(chain["local"][:3]).max() == pytest.approx(np.abs(chain["local"][:3]).min())  # a cube's corner
+    assert np.abs(chain["local"][:3]).max() == pytest.approx(
+        np.abs(chain["local"][:3]).min()
+    )  # a cube's corner
     world = matrices["model"] @ chain["local"]
     eye = matrices["view"] @ world
     clip = matrices["projection"] @ eye
@@ -98,7 +104,12 @@ def test_a_file_is_brought_and_drawn(client: TestClient) -> None:
     place = client.post("/api/scenes?name=mine.obj", content=triangle).json()["id"]
     assert {"id": place, "name": "mine.obj"} in client.get("/api/scenes").json()["uploads"]
     assert client.post("/api/draw", json={"scene": place, "width": 32, "height": 32}).status_code == 200
-    for name, data in (("mine.exe", triangle), ("mine.obj", b"\x00\xff"), ("mine.glb", triangle), ("", triangle)):
+    for name, data in (
+        ("mine.exe", triangle),
+        ("mine.obj", b"\x00\xff"),
+        ("mine.glb", triangle),
+        ("", triangle),
+    ):
         answer = client.post("/api/scenes", params={"name": name}, content=data)
         assert answer.status_code == 400
         assert "/tmp" not in answer.json()["error"]["message"]
@@ -152,7 +163,9 @@ def test_inside_shows_what_the_model_did(client: TestClient, lab: Lab) -> None:
         assert found["tokens"] == ["th", "a", "b", "c"]
         assert found["position"] == 3
         assert len(found["attention"]) == lab.model.architecture.heads
-        assert [sum(row) for row in found["attention"]] == pytest.approx([1] * len(found["attention"]), abs=1e-3)
+        assert [sum(row) for row in found["attention"]] == pytest.approx(
+            [1] * len(found["attention"]), abs=1e-3
+        )
         assert found["hidden"]["size"] == 80
         assert say(socket, op="inside", text="th", layer=0)[-1]["op"] == "error"  # one token alone
         assert say(socket, op="inside", text="thabc", layer=9)[-1]["op"] == "error"
@@ -168,7 +181,13 @@ def test_both_at_once_are_in_one_ledger(client: TestClient, lab: Lab) -> None:
     ):
         talk.send_json({"op": "ask", "text": "th", "max_tokens": 40, "chat": False})
         for seq in range(1, 9):
-            easel.send_json({"ack": seq - 1, "show": {"scene": "cube", "width": 64, "height": 64, "azimuth": seq}, "seq": seq})
+            easel.send_json(
+                {
+                    "ack": seq - 1,
+                    "show": {"scene": "cube", "width": 64, "height": 64, "azimuth": seq},
+                    "seq": seq,
+                }
+            )
             framed(easel.receive_bytes())
         while talk.receive_json()["op"] != "end":
             pass
@@ -265,6 +284,8 @@ def test_every_sentence_of_the_pages_is_there(client: TestClient) -> None:
     named = set()
     for module in folder.glob("*.js"):
         text = module.read_text(encoding="utf-8")
-        named |= set(re.findall(r'(?:\bt|tl|tp|te): "([a-z_.0-9]+)"', text)) | set(re.findall(r'\bt\("([a-z_.0-9]+)"', text))
+        named |= set(re.findall(r'(?:\bt|tl|tp|te): "([a-z_.0-9]+)"', text)) | set(
+            re.findall(r'\bt\("([a-z_.0-9]+)"', text)
+        )
     assert len(named) > 70
     assert named <= set(words)

@@ -20,10 +20,25 @@ Run = Any
 
 @pytest.fixture
 def served(tiny_model: think.Model) -> Iterator[tuple[Any, dict[str, Any]]]:
-    command = [sys.executable, "-W", "error", "-m", "whygpu", "serve", "--port", "0", "--json", "--slots", "2"]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "whygpu",
+        "serve",
+        "--port",
+        "0",
+        "--json",
+        "--slots",
+        "2",
+    ]
     environment = {key: value for key, value in os.environ.items() if key != "WHYGPU_KEY"}
     process = subprocess.Popen(
-        [*command, "--model", str(tiny_model.path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [*command, "--model", str(tiny_model.path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env=environment,
     )  # fmt: skip
     assert process.stdout is not None
@@ -47,7 +62,9 @@ def test_the_printed_key_works_and_sigterm_ends_it(served: tuple[Any, dict[str, 
     assert facts["base_url"].startswith("http://127.0.0.1:")
     assert len(facts["api_key"]) > 40
     with openai.OpenAI(base_url=facts["base_url"], api_key=facts["api_key"], max_retries=0) as client:
-        stream = client.completions.create(model="default", prompt="th", max_tokens=200, temperature=0, stream=True)
+        stream = client.completions.create(
+            model="default", prompt="th", max_tokens=200, temperature=0, stream=True
+        )
         next(iter(stream))
         process.send_signal(signal.SIGTERM)
         started = time.monotonic()
@@ -59,7 +76,9 @@ def test_the_printed_key_works_and_sigterm_ends_it(served: tuple[Any, dict[str, 
     assert process.stderr.read() == ""
 
 
-def test_a_taken_port_is_one_line(whygpu: Run, served: tuple[Any, dict[str, Any]], tiny_model: think.Model) -> None:
+def test_a_taken_port_is_one_line(
+    whygpu: Run, served: tuple[Any, dict[str, Any]], tiny_model: think.Model
+) -> None:
     port = served[1]["base_url"].split(":")[2].split("/")[0]
     run = whygpu("serve", "--port", port, "--model", str(tiny_model.path))
     assert run.returncode == 2
@@ -68,9 +87,12 @@ def test_a_taken_port_is_one_line(whygpu: Run, served: tuple[Any, dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "arguments", [("serve", "--host", "0.0.0.0"), ("lab", "--files", "/nowhere", "--no-browser", "--port", "0")]
+    "arguments",
+    [("serve", "--host", "0.0.0.0"), ("lab", "--files", "/nowhere", "--no-browser", "--port", "0")],
 )
-def test_what_cannot_be_is_one_line(whygpu: Run, tiny_model: think.Model, arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_cannot_be_is_one_line(
+    whygpu: Run, tiny_model: think.Model, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
     run = whygpu(*arguments, "--model", str(tiny_model.path), WHYGPU_KEY="")
     assert run.returncode == 2
     assert len(run.stderr.strip().splitlines()) == 1

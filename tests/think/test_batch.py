@@ -12,7 +12,13 @@ from whygpu.engine import UserError
 
 HALF = 2.0**-11
 """What rounding to float16, as the fast path's cache does, may change of a number."""
-PROMPTS = ([5, 9, 2, 7, 11], [3], list(range(20, 58)), [8, 8], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17])
+PROMPTS = (
+    [5, 9, 2, 7, 11],
+    [3],
+    list(range(20, 58)),
+    [8, 8],
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
+)
 STEPS = 3
 CASES = [case for case in tiny_families.CASES if tiny_families.has_gguf(case)]
 

@@ -8,9 +8,13 @@ __all__ = ["lab"]
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8787, show_default=True, help="0: any that is free."
+)
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
-@click.option("--files", multiple=True, help="A folder whose scenes the page may open; may be given more than once.")
+@click.option(
+    "--files", multiple=True, help="A folder whose scenes the page may open; may be given more than once."
+)
 @served_options
 def lab(
     port: int,

@@ -65,7 +65,8 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, doctor, lab, serve):
+KNOWN = (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, doctor, lab, serve)
+for command in KNOWN:
     whygpu.add_command(command)
 
 

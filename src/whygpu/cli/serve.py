@@ -1,5 +1,6 @@
 """``whygpu serve``: a model for other programs, in the OpenAI format."""
 
+from collections.abc import Callable
 from typing import Any
 
 import rich_click as click
@@ -9,27 +10,37 @@ from whygpu.cli.options import device_option, json_option, language_option, thre
 __all__ = ["serve", "served_options"]
 
 
-def served_options(function: click.decorators.FC) -> click.decorators.FC:
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+SERVED: tuple[Decorator, ...] = (
+    click.option(
+        "--model", "-m", help="Catalogue name, GGUF file, folder or Hugging Face id (smollm2-135m)."
+    ),
+    click.option("--host", default="127.0.0.1", show_default=True, help="Others need WHYGPU_KEY to be set."),
+    click.option(
+        "--slots", type=click.IntRange(1, 64), default=16, show_default=True, help="Answers side by side."
+    ),
+    click.option("--context", type=click.IntRange(16), help="Tokens of one, prompt and answer (4096)."),
+    click.option(
+        "--queue", type=click.IntRange(1, 4096), default=64, show_default=True, help="How many may wait."
+    ),
+    device_option,
+    threads_option,
+    json_option,
+    language_option,
+)
+
+
+def served_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that ``serve`` and ``lab`` share."""
-    for option in reversed(
-        (
-            click.option("--model", "-m", help="Catalogue name, GGUF file, folder or Hugging Face id (smollm2-135m)."),
-            click.option("--host", default="127.0.0.1", show_default=True, help="Others need WHYGPU_KEY to be set."),
-            click.option("--slots", type=click.IntRange(1, 64), default=16, show_default=True, help="Answers side by side."),
-            click.option("--context", type=click.IntRange(16), help="Tokens of one, prompt and answer (4096)."),
-            click.option("--queue", type=click.IntRange(1, 4096), default=64, show_default=True, help="How many may wait."),
-            device_option,
-            threads_option,
-            json_option,
-            language_option,
-        )
-    ):
+    for option in reversed(SERVED):
         function = option(function)
     return function
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), default=8788, show_default=True, help="0: any that is free.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8788, show_default=True, help="0: any that is free."
+)
 @served_options
 def serve(
     port: int,

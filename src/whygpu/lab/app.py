@@ -40,8 +40,8 @@ def door_app(
 ) -> Guard:
     """The OpenAI door, with ``more`` routes beside it.
 
-    ``pages``: the paths that need no key; ``operations``: what /openapi.json tells of them; ``state``: what those routes find in ``app.state``; ``closing`` is
-    called when the program ends.
+    ``pages``: the paths that need no key; ``operations``: what /openapi.json tells of the routes; ``state``:
+    what those find in ``app.state``; ``closing`` is called when the program ends.
     """
 
     @asynccontextmanager
@@ -60,11 +60,15 @@ def door_app(
         *openapi_routes(operations),
         *more,
     ]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={404: _nowhere, 405: _wrong, 500: _broken})
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={404: _nowhere, 405: _wrong, 500: _broken}
+    )
     app.state.thinker, app.state.started = thinker, int(time())
     for name, value in (state or {}).items():
         setattr(app.state, name, value)
-    return Guard(app, hosts=hosts, key=key, pages=lambda path: path in ("/docs", "/openapi.json") or pages(path))
+    return Guard(
+        app, hosts=hosts, key=key, pages=lambda path: path in ("/docs", "/openapi.json") or pages(path)
+    )
 
 
 async def _health(request: Request) -> Response:

@@ -16,6 +16,7 @@ from whygpu.lab.limits import FRAME_SIDE
 
 __all__ = ["FrameRequest", "Vertex", "frame", "picked"]
 
+EDGE = np.array([243, 154, 75], np.uint8)
 REACH = 24
 """Pixels beside the pointed one that are searched for a triangle."""
 Vertex = tuple[int, int]
@@ -55,12 +56,31 @@ def camera_of(scene: draw.Scene, asked: FrameRequest) -> draw.Camera:
     return camera
 
 
-def frame(scene: draw.Scene, asked: FrameRequest, backend: engine.Backend, vertex: Vertex | None = None) -> tuple[dict[str, Any], bytes, Any]:
-    """Draw it: what is told beside the picture, the picture, and the ids of its pixels."""
-    background = [int(asked.background[at : at + 2], 16) / 255 for at in (1, 3, 5)] if asked.background else None
+def frame(
+    scene: draw.Scene,
+    asked: FrameRequest,
+    backend: engine.Backend,
+    vertex: Vertex | None = None,
+    spare: draw.Frame | None = None,
+) -> tuple[dict[str, Any], bytes, draw.Frame]:
+    """Draw it: what is told beside the picture, the picture, and the frame itself.
+
+    ``spare``: a frame that is no longer needed, whose memory is used again where it fits.
+    """
+    background = (
+        [int(asked.background[at : at + 2], 16) / 255 for at in (1, 3, 5)] if asked.background else None
+    )
     camera = camera_of(scene, asked)
     started = perf_counter()
-    drawn = draw.render(scene, (asked.width, asked.height), camera=camera, backend=backend, background=background)
+    fits = spare is not None and spare.ids.shape == (asked.height, asked.width)
+    drawn = draw.render(
+        scene,
+        (asked.width, asked.height),
+        camera=camera,
+        backend=backend,
+        background=background,
+        out=spare if fits else None,
+    )
     rendered = perf_counter()
     picture = _encoded(_stage(drawn, asked.stage), asked.format)
     found = drawn.statistics
@@ -76,7 +96,7 @@ def frame(scene: draw.Scene, asked: FrameRequest, backend: engine.Backend, verte
         "basis": "measured",
         **_matrices(scene, camera, asked, vertex),
     }
-    return told, picture, drawn.ids
+    return told, picture, drawn
 
 
 def picked(scene: draw.Scene, asked: FrameRequest, ids: Any, x: int, y: int) -> Vertex | None:
@@ -100,7 +120,9 @@ def picked(scene: draw.Scene, asked: FrameRequest, ids: Any, x: int, y: int) -> 
     return node, min(corners, key=away)
 
 
-def _matrices(scene: draw.Scene, camera: draw.Camera, asked: FrameRequest, vertex: Vertex | None) -> dict[str, Any]:
+def _matrices(
+    scene: draw.Scene, camera: draw.Camera, asked: FrameRequest, vertex: Vertex | None
+) -> dict[str, Any]:
     node = vertex[0] if vertex else 0
     model = scene.nodes[node].transform if scene.nodes else np.eye(4)
     return {
@@ -120,7 +142,9 @@ def _chain(scene: draw.Scene, camera: draw.Camera, asked: FrameRequest, vertex: 
     with engine.scope("draw", "picked vertex"):
         world = engine.matmul(node.transform, place, name="model matrix")
         eye = engine.matmul(view_matrix(camera), world, name="view matrix")
-        clip = engine.matmul(projection_matrix(camera, asked.width / asked.height), eye, name="projection matrix")
+        clip = engine.matmul(
+            projection_matrix(camera, asked.width / asked.height), eye, name="projection matrix"
+        )
     w = float(clip[3, 0])
     seen = w > 0
     ndc = (clip[:3, 0] / w).tolist() if seen else None
@@ -152,13 +176,15 @@ def _stage(drawn: draw.Frame, stage: str) -> Any:
         return np.where(lit[..., None], grey[..., None], base)
     if stage == "ids":
         mixed = drawn.ids.astype(np.uint32) * np.uint32(2654435761)  # Knuth's multiplicative hash
-        colors = np.stack([(mixed >> shift & 0x7F).astype(np.uint8) + np.uint8(96) for shift in (8, 16, 24)], -1)
-        return np.where(lit[..., None], colors, base)
+        parts = [(mixed >> shift & 0x7F).astype(np.uint8) + np.uint8(96) for shift in (8, 16, 24)]
+        return np.where(lit[..., None], np.stack(parts, -1), base)
+    # the borders of what is seen: where a neighbour shows another triangle; cheaper than lines of their own
     edges = np.zeros_like(lit)
     edges[:, 1:] |= drawn.ids[:, 1:] != drawn.ids[:, :-1]
     edges[1:] |= drawn.ids[1:] != drawn.ids[:-1]
     surface = (drawn.rgba[..., :3] >> 2) + np.uint8(24)
-    return np.where(edges[..., None], np.array([243, 154, 75], np.uint8), np.where(lit[..., None], surface, base))
+    drawn_edges = np.where(edges[..., None], EDGE, surface)
+    return np.where((lit | edges)[..., None], drawn_edges, base)
 
 
 def _encoded(rgb: Any, form: str) -> bytes:

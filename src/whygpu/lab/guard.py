@@ -84,12 +84,19 @@ class Guard:
             return 403, f"origin {origin[:60]!r} is not this page; other pages may not use it"
         site = headers.get("sec-fetch-site", "none")
         path = scope["path"]
-        public = path in OPEN or (scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and self.pages(path))
-        if site not in ("none", "same-origin") and not (public and headers.get("sec-fetch-mode") == "navigate"):
+        public = path in OPEN or (
+            scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and self.pages(path)
+        )
+        if site not in ("none", "same-origin") and not (
+            public and headers.get("sec-fetch-mode") == "navigate"
+        ):
             return 403, "another page asked for this; other pages may not use it"
         if public or self._knows_the_key(scope, headers):
             return None
-        return 401, "the key is missing or wrong; it is printed when the program starts (Authorization: Bearer KEY)"
+        return (
+            401,
+            "the key is missing or wrong; it is printed when the program starts (Authorization: Bearer KEY)",
+        )
 
     def _knows_the_key(self, scope: Scope, headers: dict[str, str]) -> bool:
         if scope["type"] == "websocket":

@@ -26,6 +26,10 @@ def default_file() -> Path:
     return Path(platformdirs.user_data_dir("whygpu", appauthor=False)) / "lab.sqlite3"
 
 
+SELECT = "SELECT id, taken_at, what, quick, seconds, machine, result FROM runs ORDER BY id DESC LIMIT ?"
+INSERT = "INSERT INTO runs (taken_at, what, quick, seconds, machine, result) VALUES (?,?,?,?,?,?)"
+
+
 class History:
     """Runs of the experiments. Where no file can be written they are kept in memory until the lab ends."""
 
@@ -54,7 +58,7 @@ class History:
         taken = datetime.now(UTC).isoformat(timespec="seconds")
         row = (taken, what, int(quick), seconds, machine, json.dumps(result, allow_nan=False))
         with self._lock, closing(self._base.cursor()) as cursor:
-            cursor.execute("INSERT INTO runs (taken_at, what, quick, seconds, machine, result) VALUES (?,?,?,?,?,?)", row)
+            cursor.execute(INSERT, row)
             self._base.commit()
             return int(cursor.lastrowid or 0)
 
@@ -62,7 +66,8 @@ class History:
         """The runs, newest first, each with its headline figures."""
         with self._lock, closing(self._base.cursor()) as cursor:
             cursor.execute(
-                "SELECT id, taken_at, what, quick, seconds, machine, result FROM runs ORDER BY id DESC LIMIT ?", (RUNS_SHOWN,)
+                SELECT,
+                (RUNS_SHOWN,),
             )
             rows = cursor.fetchall()
         return [

@@ -15,7 +15,9 @@ KEPT = 4
 """Readings that are kept; each is a pass over the text."""
 
 
-def look(model: think.Model, text: str, layer: int, position: int | None, shared: dict[str, Any]) -> dict[str, Any]:
+def look(
+    model: think.Model, text: str, layer: int, position: int | None, shared: dict[str, Any]
+) -> dict[str, Any]:
     """What one layer does with one token of a text, measured in a pass on the portable path.
 
     Raises

@@ -43,7 +43,7 @@ class Live:
         """The sums as rows for JSON, largest time first: FLOP, bytes, seconds; measured here."""
         with self._lock:
             sums = {key: list(total) for key, total in self._sums.items()}
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "workload": workload,
                 "stage": stage,
@@ -56,5 +56,5 @@ class Live:
             }
             for (workload, stage, name, product), (count, flop, size, seconds) in sums.items()
         ]
-        rows.sort(key=lambda row: -float(row["seconds"]))
+        rows.sort(key=lambda row: -row["seconds"])
         return {"rows": rows, "seconds": monotonic() - self.since, "basis": "measured"}

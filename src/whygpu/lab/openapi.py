@@ -42,7 +42,9 @@ DOOR = (
 
 def document(operations: tuple[Operation, ...]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of these operations."""
-    kinds: list[tuple[type[BaseModel], Any]] = [(each.takes, "validation") for each in operations if each.takes]
+    kinds: list[tuple[type[BaseModel], Any]] = [
+        (each.takes, "validation") for each in operations if each.takes
+    ]
     _, schemas = models_json_schema(kinds, ref_template="#/components/schemas/{model}")
     paths: dict[str, dict[str, Any]] = {}
     for each in operations:
@@ -89,11 +91,18 @@ def openapi_routes(more: tuple[Operation, ...] = ()) -> list[BaseRoute]:
     return [Route("/openapi.json", as_json), Route("/docs", as_page)]
 
 
-STYLE = """:root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-code,pre{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.88em}section{border-top:1px solid #8884;padding:1rem 0}
-h2{font-size:1.05rem;margin:.2rem 0}b{text-transform:uppercase;font-size:.8em;margin-right:.6em;color:#b84e00}
-table{border-collapse:collapse;width:100%;font-size:.9rem}td,th{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-top:1px solid #8883}
-@media(prefers-color-scheme:dark){body{background:#121318;color:#ebecf0}b{color:#f39a4b}}"""
+STYLE = """
+:root { color-scheme: light dark }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+code, pre { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.88em }
+section { border-top: 1px solid #8884; padding: 1rem 0; overflow-x: auto }
+h2 { font-size: 1.05rem; margin: 0.2rem 0 }
+b { text-transform: uppercase; font-size: 0.8em; margin-right: 0.6em; color: #b84e00 }
+table { border-collapse: collapse; width: 100%; font-size: 0.9rem }
+td, th { text-align: left; vertical-align: top; padding: 0.25rem 0.8rem 0.25rem 0 }
+td { border-top: 1px solid #8883 }
+@media (prefers-color-scheme: dark) { body { background: #121318; color: #ebecf0 } b { color: #f39a4b } }
+"""
 
 
 def page(whole: dict[str, Any]) -> str:
@@ -108,7 +117,9 @@ def page(whole: dict[str, Any]) -> str:
     ]
     for path, methods in whole["paths"].items():
         for method, entry in methods.items():
-            parts.append(f"<section><h2><b>{method}</b><code>{escape(path)}</code></h2><p>{escape(entry['summary'])}</p>")
+            parts.append(
+                f"<section><h2><b>{method}</b><code>{escape(path)}</code></h2><p>{escape(entry['summary'])}</p>"
+            )
             body = entry.get("requestBody")
             if body:
                 name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
@@ -120,8 +131,14 @@ def page(whole: dict[str, Any]) -> str:
 def _table(schema: dict[str, Any]) -> str:
     rows = []
     for name, field in schema.get("properties", {}).items():
-        kind = json.dumps({key: value for key, value in field.items() if key not in ("title", "description", "default")})
-        needed = "required" if name in schema.get("required", ()) else f"default {json.dumps(field.get('default'))}"
+        kind = json.dumps(
+            {key: value for key, value in field.items() if key not in ("title", "description", "default")}
+        )
+        needed = (
+            "required"
+            if name in schema.get("required", ())
+            else f"default {json.dumps(field.get('default'))}"
+        )
         rows.append(
             f"<tr><td><code>{escape(name)}</code><td>{escape(needed)}<td><code>{escape(kind)}</code>"
             f"<td>{escape(field.get('description', ''))}"

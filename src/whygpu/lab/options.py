@@ -38,7 +38,9 @@ def listen(host: str, port: int) -> Address:
     """
     key = os.environ.get(KEY_VARIABLE, "")
     if host not in LOOPBACK and not key:
-        raise UserError(f"--host {host}: others can reach that; choose a key first: {KEY_VARIABLE}=... whygpu ...")
+        raise UserError(
+            f"--host {host}: others can reach that; choose a key first: {KEY_VARIABLE}=... whygpu ..."
+        )
     if key and not re.fullmatch(r"[A-Za-z0-9._~-]{16,256}", key):
         raise UserError(f"{KEY_VARIABLE}: it must have 16 to 256 letters, digits, or . _ ~ -")
     listener = bind(host, port)

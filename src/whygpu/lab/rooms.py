@@ -44,7 +44,7 @@ def lab_app(lab: Lab, address: Address) -> Guard:
         Route("/api/scenes", answered(draw.upload), methods=["POST"]),
         Route("/api/predict", answered(data.predicted), methods=["POST"]),
         Route("/api/roofline", answered(data.roofline), methods=["POST"]),
-        Route("/api/runs", answered(data.history)),
+        Route("/api/runs", answered(data.runs)),
         Route("/api/runs", answered(data.start), methods=["POST"]),
         Route("/api/runs/cancel", answered(data.cancel), methods=["POST"]),
         Route("/api/runs/forget", answered(data.forget), methods=["POST"]),

@@ -98,6 +98,10 @@ def _measured(what: str, quick: bool, progress: Progress) -> dict[str, Any]:
     from whygpu.measure.experiment_2 import experiment_2
     from whygpu.measure.experiment_3 import experiment_3
 
-    chosen: Callable[..., Any] = {"experiment_1": experiment_1, "experiment_2": experiment_2, "experiment_3": experiment_3}[what]
-    result: dict[str, Any] = chosen(quick=quick, progress=progress).as_dict()
+    known: dict[str, Callable[..., Any]] = {
+        "experiment_1": experiment_1,
+        "experiment_2": experiment_2,
+        "experiment_3": experiment_3,
+    }
+    result: dict[str, Any] = known[what](quick=quick, progress=progress).as_dict()
     return result

@@ -44,13 +44,15 @@ class Scenes:
 
     def listed(self) -> dict[str, Any]:
         """What can be chosen."""
-        files = []
+        files: list[dict[str, str]] = []
         for name, root in self._roots.items():
             for path in sorted(root.rglob("*")):
                 if len(files) >= LISTED:
                     break
                 if path.suffix.lower() in FORMATS and path.is_file():
-                    files.append({"id": f"file:{name}/{path.relative_to(root).as_posix()}", "name": path.name})
+                    files.append(
+                        {"id": f"file:{name}/{path.relative_to(root).as_posix()}", "name": path.name}
+                    )
         with self._lock:
             uploads = [{"id": f"upload:{key}", "name": name} for key, (name, _) in self._uploads.items()]
         return {"built_in": list(draw.BUILT_IN), "files": files, "uploads": uploads, "formats": list(FORMATS)}
@@ -117,7 +119,11 @@ class Scenes:
             root, _, rest = name[5:].partition("/")
             if root in self._roots:
                 path = (self._roots[root] / rest).resolve()
-                if path.is_relative_to(self._roots[root]) and path.suffix.lower() in FORMATS and path.is_file():
+                if (
+                    path.is_relative_to(self._roots[root])
+                    and path.suffix.lower() in FORMATS
+                    and path.is_file()
+                ):
                     return path
             raise Unknown(f"scene {name[:80]!r} is in none of the folders that were named (--files)")
         if name.partition(":")[0] not in draw.BUILT_IN:

@@ -1,4 +1,4 @@
-"""The lab while it runs: the thinker, the scenes, the ledger, the runs; who draws and who thinks take turns."""
+"""The lab while it runs: thinker, scenes, ledger, runs; who draws and who thinks take turns."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,7 +43,11 @@ class Lab:
         self.thinker.warm()
         with self.turns, engine.using(self.backend):
             predict.inference("llama-3.1-8b", "RTX 4090")  # reads its tables once
-            frame(self.scenes.scene("cube"), FrameRequest(width=64, height=64), self.backend)
+            frame(
+                self.scenes.scene("cube"),
+                FrameRequest.model_validate({"width": 64, "height": 64}),
+                self.backend,
+            )
 
     def close(self) -> None:
         """End what runs; the thinker ends by itself."""

@@ -72,7 +72,9 @@ class Thinker:
         own = model.architecture.context
         self.context = min(own, CONTEXT) if context is None else context
         if not 16 <= self.context <= own:
-            raise UserError(f"context: {self.context} is not possible; {model.architecture.name} has room for 16 to {own}")
+            raise UserError(
+                f"context: {self.context} is not possible; {model.architecture.name} has room for 16 to {own}"
+            )
         each = kv_bytes_per_token(model.architecture, HALF if model.packed else 2 * HALF) * self.context
         self.slots = max(1, min(slots, CHUNK, int(memory // each) if memory else slots))
         self.cache_bytes = each * self.slots
@@ -147,11 +149,11 @@ class Thinker:
         self.do(once).result()
 
     def drain(self) -> None:
-        """Take nothing new; who waits is told so, who is being answered goes on. From a signal handler too."""
+        """Take nothing new: who waits is told so, answers go on. Signal handlers may call it."""
         self._draining = True
 
     def close(self, patience: float = 1.0) -> None:
-        """Let answers in progress end, for ``patience`` seconds at most, then end them; stop the thread."""
+        """Let answers in progress end, ``patience`` seconds at most, then end them; stop the thread."""
         self._draining = True
         end = perf_counter() + patience
         with self._change:

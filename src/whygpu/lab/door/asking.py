@@ -60,7 +60,8 @@ def _sequence(
     room = thinker.context - len(ids)
     if room < 1:
         raise Refused(
-            f"the prompt has {len(ids)} tokens; a context of {thinker.context} has room for {thinker.context - 1}",
+            f"the prompt has {len(ids)} tokens; a context of {thinker.context} "
+            f"has room for {thinker.context - 1}",
             code="context_length_exceeded",
         )
     seed = secrets.randbits(63) if request.seed is None else request.seed % (1 << 63)

@@ -38,7 +38,12 @@ class _Chat:
     prefix, whole, part = "chatcmpl", "chat.completion", "chat.completion.chunk"
 
     def opening(self) -> dict[str, Any] | None:
-        return {"index": 0, "delta": {"role": "assistant", "content": ""}, "logprobs": None, "finish_reason": None}
+        return {
+            "index": 0,
+            "delta": {"role": "assistant", "content": ""},
+            "logprobs": None,
+            "finish_reason": None,
+        }
 
     def chunk(self, step: Step) -> dict[str, Any]:
         delta = {"content": step.text} if step.text else {}
@@ -46,7 +51,12 @@ class _Chat:
 
     def choice(self, text: str, steps: list[Step]) -> dict[str, Any]:
         message = {"role": "assistant", "content": text, "refusal": None}
-        return {"index": 0, "message": message, "logprobs": self.odds(steps, 0), "finish_reason": steps[-1].finish}
+        return {
+            "index": 0,
+            "message": message,
+            "logprobs": self.odds(steps, 0),
+            "finish_reason": steps[-1].finish,
+        }
 
     def odds(self, steps: list[Step], _: int) -> dict[str, Any] | None:
         told = [
@@ -85,7 +95,8 @@ class _Text:
             "tokens": [token.raw.decode("utf-8", "replace") for token in tokens],
             "token_logprobs": [token.logprob for token in tokens],
             "top_logprobs": [
-                {each.raw.decode("utf-8", "replace"): each.logprob for each in step.candidates} for step in told
+                {each.raw.decode("utf-8", "replace"): each.logprob for each in step.candidates}
+                for step in told
             ],
             "text_offset": offsets,
         }

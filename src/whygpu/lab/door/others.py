@@ -87,9 +87,7 @@ async def _embedded(thinker: Thinker, texts: list[str]) -> list[Any]:
 
 def _texts(thinker: Thinker, asked: EmbeddingRequest) -> list[str]:
     given: Any = asked.input
-    if isinstance(given, str):
-        given = [given]
-    elif given and isinstance(given[0], int):
+    if isinstance(given, str) or (given and isinstance(given[0], int)):
         given = [given]
     if not given or len(given) > EMBEDDINGS:
         raise Refused(f"input: {len(given)} texts; send 1 to {EMBEDDINGS}", "input")

@@ -61,14 +61,16 @@ class Choosing(Strict):
     top_k: int | None = Field(0, ge=0, description="0: all. Not in OpenAI's format.")
     min_p: float | None = Field(0.0, ge=0, le=1, description="Not in OpenAI's format.")
     repeat_penalty: float | None = Field(1.0, gt=0, le=100, description="1: none. Not in OpenAI's format.")
-    seed: int | None = Field(None, description="The same seed gives the same answer; none: a new one each time.")
+    seed: int | None = Field(
+        None, description="The same seed gives the same answer; none: a new one each time."
+    )
     stop: str | Texts | None = Field(None, description="Up to four texts that end the answer.")
     max_tokens: int | None = Field(None, ge=1)
     n: Literal[1] | None = 1
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    presence_penalty: Literal[0, 0.0] | None = Field(0, description="Only 0; use repeat_penalty.")
-    frequency_penalty: Literal[0, 0.0] | None = Field(0, description="Only 0; use repeat_penalty.")
+    presence_penalty: float | None = Field(0.0, ge=0, le=0, description="Only 0; use repeat_penalty.")
+    frequency_penalty: float | None = Field(0.0, ge=0, le=0, description="Only 0; use repeat_penalty.")
     user: str | None = Field(None, description="Accepted, not used.")
 
     @property

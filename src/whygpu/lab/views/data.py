@@ -22,9 +22,23 @@ from whygpu.story import exhibits
 from whygpu.story.text import LANGUAGES, Texts, texts
 
 __all__ = [
-    "PredictRequest", "RaceRequest", "RoofRequest", "RunRequest", "cancel", "claims", "exhibit", "facts", "forget", "history", "live",
-    "predicted", "roofline", "start", "timeline",
-]  # fmt: skip
+    "ForgetRequest",
+    "PredictRequest",
+    "RaceRequest",
+    "RoofRequest",
+    "RunRequest",
+    "cancel",
+    "claims",
+    "exhibit",
+    "facts",
+    "forget",
+    "live",
+    "predicted",
+    "roofline",
+    "runs",
+    "start",
+    "timeline",
+]
 
 PERIOD = 0.5
 """Seconds between two messages of the ledger."""
@@ -228,7 +242,8 @@ async def claims(request: Request) -> Response:
     t, lab = _language(request), _lab(request)
 
     def work() -> list[dict[str, Any]]:
-        from whygpu.story.claims import Here, claims as known, judge
+        from whygpu.story.claims import Here, judge
+        from whygpu.story.claims import claims as known
         from whygpu.story.claims.words import computed_words, given_words, what, why
 
         if "claims" not in lab.shared:
@@ -266,11 +281,6 @@ async def timeline(request: Request) -> Response:
         for event in sorted(known()["events"], key=lambda event: event["year"])
     ]
     return JSONResponse({"events": events})
-
-
-async def history(request: Request) -> Response:
-    """As ``runs``."""
-    return await runs(request)
 
 
 async def exhibit(request: Request) -> Response:

@@ -55,7 +55,7 @@ class _Easel:
         self.pick: tuple[int, int] | None = None
         self.vertex: Vertex | None = None
         self.of = ""
-        self.ids: Any = None
+        self.last: Any = None
         self.shown: FrameRequest | None = None
         self.news = asyncio.Event()
 
@@ -82,18 +82,25 @@ class _Easel:
         assert wish is not None
         scene = self.lab.scenes.scene(wish.scene)
         if wish.scene != self.of:
-            self.of, self.vertex, self.ids = wish.scene, None, None
+            self.of, self.vertex, self.last = wish.scene, None, None
         with self.lab.turns, engine.using(self.lab.backend), engine.ledger() as ledger:
-            if self.pick is not None and self.ids is not None and self.shown is not None:
-                self.vertex = picked(scene, self.shown, self.ids, *self.pick)
+            if self.pick is not None and self.last is not None and self.shown is not None:
+                self.vertex = picked(scene, self.shown, self.last.ids, *self.pick)
                 self.pick = None
-            told, picture, self.ids = frame(scene, wish, self.lab.backend, self.vertex)
+            told, picture, self.last = frame(scene, wish, self.lab.backend, self.vertex, self.last)
             self.shown = wish
         self.lab.live.hear(ledger)
         total = ledger.totals("draw")
         self.drawn, self.sent = seq, self.sent + 1
         head = json.dumps(
-            {**told, "seq": seq, "frame": self.sent, "type": TYPES[wish.format], "flop": total.flop, "products": total.products}
+            {
+                **told,
+                "seq": seq,
+                "frame": self.sent,
+                "type": TYPES[wish.format],
+                "flop": total.flop,
+                "products": total.products,
+            }
         ).encode()
         return struct.pack("!I", len(head)) + head + picture
 

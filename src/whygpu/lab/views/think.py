@@ -120,7 +120,14 @@ class _Talk:
                         }
                     )
             spent = {"first_seconds": first - began, "reused": sequence.reused, "tokens": count}
-            await self.tell({"op": "end", "finish": finish, **spent, **self._speed(sequence, count, first, perf_counter())})
+            await self.tell(
+                {
+                    "op": "end",
+                    "finish": finish,
+                    **spent,
+                    **self._speed(sequence, count, first, perf_counter()),
+                }
+            )
         except UserError as error:
             await self.tell({"op": "error", "message": str(error)})
         finally:
@@ -145,7 +152,8 @@ class _Talk:
     async def _inside(self, asked: Ask) -> None:
         lab: Lab = self.lab
         future = lab.thinker.do(lambda: look(lab.model, asked.text, asked.layer, asked.position, lab.shared))
-        await self.tell({"op": "inside", **await asyncio.wrap_future(future)})
+        found: dict[str, Any] = await asyncio.wrap_future(future)
+        await self.tell({"op": "inside", **found})
 
     async def tell(self, message: dict[str, Any]) -> None:
         """Send, if anybody listens."""
@@ -167,7 +175,9 @@ async def think_socket(socket: WebSocket) -> None:
                 await talk.hear(Ask.model_validate_json(await socket.receive_text()))
             except ValidationError as error:
                 first = error.errors(include_url=False)[0]
-                await talk.tell({"op": "error", "message": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"})
+                await talk.tell(
+                    {"op": "error", "message": f"{'.'.join(map(str, first['loc']))}: {first['msg']}"}
+                )
             except UserError as error:
                 await talk.tell({"op": "error", "message": str(error)})
     except (WebSocketDisconnect, KeyError):

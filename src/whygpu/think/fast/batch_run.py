@@ -64,7 +64,9 @@ class FastBatch:
         threads, count = p.threads, len(caches)
         for row, cache in enumerate(caches):
             c, first = cache.places, FLOAT * row * self._heads  # bytes to this row's numbers, one a head
-            slot = 0 if count < threads else next(r for r in range(threads) if row < (r + 1) * count // threads)
+            slot = (
+                0 if count < threads else next(r for r in range(threads) if row < (r + 1) * count // threads)
+            )
             places = Places(
                 c.keys, c.values, c.starts, c.room, p._places[0].shapes, b.queries + d * first,
                 b.scores_own + 4 * FLOAT * slot * b.room, b.room, b.mixed + d * first, b.tops + first,
