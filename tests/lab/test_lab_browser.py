@@ -98,7 +98,11 @@ def visit(browser: Any, live: Address) -> Iterator[Visit]:
 
 @pytest.mark.parametrize(
     ("width", "scheme", "views"),
-    [(390, "dark", VIEWS), (1280, "light", VIEWS), (1920, "light", ("draw", "think", "same", "predict"))],
+    [
+        (390, "dark", VIEWS),
+        (1280, "light", ("draw", "think", "verify", "claims")),
+        (1920, "light", ("draw", "think", "same", "predict")),
+    ],
 )
 def test_every_view_fits_in_both_languages(
     browser: Any, live: Address, width: int, scheme: str, views: tuple[str, ...]

@@ -115,6 +115,7 @@ async def facts(request: Request) -> Response:
 
     def work() -> dict[str, Any]:
         host = measure.this_host()
+        _roofs(lab, measure.kept_roofline())  # so that shares of the bandwidth can be told
         a = lab.model.architecture
         return {
             "machine": {"cpu": host.cpu, "threads": lab.backend.threads, "memory": host.usable_memory},
@@ -177,7 +178,7 @@ def _finite(value: Any) -> Any:
 
 
 def _here(lab: Lab) -> Any:
-    kept = lab.shared.get("roofline")
+    kept = lab.shared.get("roofline") or measure.kept_roofline()
     if kept is None:
         raise UserError("this machine's roofline is not measured yet; measure it in Verify")
     return kept.as_machine()
