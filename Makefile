@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help run test lint dist bench-think bench-ledger bench-serve bench-story clean
+.PHONY: help run test lint dist bench-draw bench-think bench-ledger bench-serve bench-story clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,6 +31,10 @@ dist: $(VENV)/.installed-test  ## build a wheel and an sdist into dist/ and try 
 
 bench-ledger: $(VENV)/.installed-test  ## what listening costs
 	@$(BIN)/python benchmarks/ledger.py $(ARGS)
+
+bench-draw: $(VENV)/.installed-test  ## drawing against Mesa's llvmpipe (ARGS="--json", --duck FILE)
+	@$(BIN)/pip install --quiet --editable '.[bench]'
+	@$(BIN)/python benchmarks/draw.py $(ARGS)
 
 bench-think: $(VENV)/.installed-test  ## language models against llama.cpp (builds it; ARGS="--json", GGUF files)
 	@$(BIN)/pip install --quiet --editable '.[bench]'

@@ -6,14 +6,16 @@
 A lat-long sphere of more and more triangles, the same with their order shuffled, and eight layers that fill
 the picture, at 1920x1080, read-back included on both sides, back faces culled on both. The peer writes the
 light as it is; we encode it as sRGB. Times are medians over interleaved rounds; ``ratio`` is theirs over
-ours. Cases without a peer: the growth from 65 thousand to 16 million triangles and a textured duck, if its
-file is given.
+ours. Cases without a peer: the growth from 65 thousand to 16 million triangles, the first frame of a process
+with compiled kernels and without, and a textured duck, if its file is given.
 """
 
 import argparse
 import json
 import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -48,7 +50,7 @@ class Row:
     vertices_s: float
     triangles_s: float
     bandwidth: float
-    """Share of the measured copy bandwidth that vertices, triangles and pixels take, each moved once."""
+    """Share of the measured read bandwidth that vertices, triangles and pixels take, each moved once."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,16 @@ def rows(peer: Llvmpipe | None, rounds: int, bandwidth: float) -> list[Row]:
     return found
 
 
+def first_frame(scene: str, empty: bool) -> float:
+    """Seconds of a process that draws one picture; with ``empty`` no kernel was ever compiled."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, **({"WHYGPU_CACHE": folder} if empty else {})}
+        command = [sys.executable, "-m", "whygpu", "draw", scene, "-o", f"{folder}/frame.png", "--json"]
+        started = perf_counter()
+        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+        return perf_counter() - started
+
+
 def duck(path: Path, rounds: int) -> dict[str, float]:
     """Milliseconds of a textured, shadowed frame of 640x480, and nanoseconds a lit pixel."""
     scene = draw.load(path)
@@ -220,12 +232,21 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="do not run llvmpipe")
     parser.add_argument("--duck", type=Path, help="Khronos' Duck.glb")
     arguments = parser.parse_args()
-    bandwidth = measure.roofline(quick=True).copy_bandwidth
+    bandwidth = measure.roofline(quick=True).read_bandwidth
     peer = None if arguments.alone else Llvmpipe()
     found = rows(peer, arguments.rounds, bandwidth)
     textured = duck(arguments.duck, arguments.rounds) if arguments.duck else None
+    scenes = ["sphere:5", *([str(arguments.duck)] if arguments.duck else [])]
+    first = [
+        {
+            "scene": Path(scene).name,
+            "warm_s": min(first_frame(scene, False) for _ in range(3)),
+            "empty_s": first_frame(scene, True),
+        }
+        for scene in scenes
+    ]
     if arguments.json:
-        result = {"threads": THREADS, "peer": peer and peer.name, "duck": textured}
+        result = {"threads": THREADS, "peer": peer and peer.name, "duck": textured, "first_frame": first}
         print(json.dumps({**result, "rows": [asdict(row) for row in found]}, indent=2))
         return
     print(f"{THREADS} threads, {SIZE[0]}x{SIZE[1]}; peer: {peer.name if peer else 'none'}; ms, median (best)")
@@ -239,6 +260,10 @@ def main() -> None:
         print(
             f"{row.case:18}{row.triangles:>12,}{mine:>16}{theirs:>18}{ratio:>7}"
             f"{row.vertices_s / 1e6:>9.0f}{row.triangles_s / 1e6:>8.0f}{row.bandwidth:>6.0%}"
+        )
+    for each in first:
+        print(
+            f"first frame, {each['scene']}: {each['warm_s']:.1f} s, {each['empty_s']:.1f} s with no kernels"
         )
     if textured:
         of_pixel = f"{textured['ns_a_lit_pixel']:.0f} ns a lit pixel"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flat_scenes import PATHS, encoded, linear, render, same, square, unlit
 
-from whygpu import draw
+from whygpu import draw, engine
 from whygpu.draw import Light, Material, Node, Scene, Texture
 
 SIZE = (4, 4)
@@ -174,9 +174,7 @@ def test_lit_glass_is_shaded_as_an_opaque_surface_is():
 
 @pytest.mark.parametrize("which", ["array-api-strict", "torch:cpu"])
 def test_other_backends_mix_alike(which):
-    from test_draw_paths import Strict
-
-    backend = Strict() if which == "array-api-strict" else which
+    backend = engine.backend(which)
     for mode in ("mask", "blend"):
         options = {"samples": 4, "shadows": True, "normals": True}
         here = draw.render(stack(mode), (40, 30), path="portable", **options)

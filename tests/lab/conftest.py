@@ -48,13 +48,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def lab(tiny_model: think.Model, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def lab(tiny_model: think.Model, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     history = tmp_path_factory.mktemp("data") / "lab.sqlite3"
     made = Lab(
         tiny_model, engine.backend("cpu", threads=2), roots=[str(files)], history=history, slots=4, queue=8
     )
     made.warm()
-    return made
+    yield made
+    made.thinker.close(0)
+    made.close()
 
 
 @pytest.fixture(scope="session")

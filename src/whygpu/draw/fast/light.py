@@ -58,16 +58,40 @@ _F0, _LEAST = np.float32(DIELECTRIC), np.float32(SMOOTHEST)
 
 
 @inlined
-def prepare(space, count, row, x, rays, full):
+def prepare(space, count, row, x, rays, material, colored, full):
     """Turn a block's raw attributes into unit vectors and base colours."""
+    tiny = np.float32(1e-30)
+    for i in range(count):
+        nx, ny, nz = space[NX + i], space[NY + i], space[NZ + i]
+        inverse = inverse_root(max(nx * nx + ny * ny + nz * nz, tiny))
+        space[NX + i], space[NY + i], space[NZ + i] = nx * inverse, ny * inverse, nz * inverse
+    if colored:
+        for i in range(count):
+            scale = inverse_root(max(space[SCALE + i], tiny))
+            scale = scale * scale
+            space[RED + i], space[GREEN + i] = space[RED + i] * scale, space[GREEN + i] * scale
+            space[BLUE + i] = space[BLUE + i] * scale
+    else:
+        for i in range(count):
+            space[RED + i], space[GREEN + i], space[BLUE + i] = material[0], material[1], material[2]
+    if full is not None or not is_matte(material):
+        _look(space, count, row, x, rays, full)
+
+
+@inlined
+def is_matte(material):
+    """Whether nothing is mirrored: Lambert's law alone."""
+    return material[15] == 0 and material[3] == 0
+
+
+@inlined
+def _look(space, count, row, x, rays, full):
+    """The unit vectors to the eye."""
     tiny = np.float32(1e-30)
     start_x = rays[0, 0] + row * rays[2, 0]
     start_y = rays[0, 1] + row * rays[2, 1]
     start_z = rays[0, 2] + row * rays[2, 2]
     for i in range(count):
-        nx, ny, nz = space[NX + i], space[NY + i], space[NZ + i]
-        inverse = inverse_root(max(nx * nx + ny * ny + nz * nz, tiny))
-        space[NX + i], space[NY + i], space[NZ + i] = nx * inverse, ny * inverse, nz * inverse
         column = np.float32(x + i)
         if full is not None:
             column, line = space[PX + i], space[PY + i]
@@ -81,18 +105,26 @@ def prepare(space, count, row, x, rays, full):
         )
         inverse = inverse_root(max(vx * vx + vy * vy + vz * vz, tiny))
         space[VX + i], space[VY + i], space[VZ + i] = vx * inverse, vy * inverse, vz * inverse
-        scale = inverse_root(max(space[SCALE + i], tiny))
-        scale = scale * scale
-        space[RED + i], space[GREEN + i], space[BLUE + i] = (
-            space[RED + i] * scale,
-            space[GREEN + i] * scale,
-            space[BLUE + i] * scale,
-        )
+
+
+@inlined
+def _matte_ambient(space, count, ambient, material):
+    """What sky and ground send to a surface that mirrors nothing."""
+    mean_r, mean_g, mean_b = ambient[0, 0], ambient[0, 1], ambient[0, 2]
+    tilt_r, tilt_g, tilt_b = ambient[1, 0], ambient[1, 1], ambient[1, 2]
+    for i in range(count):
+        ny = space[NY + i]
+        space[SUM_R + i] = material[4] + space[RED + i] * (mean_r + tilt_r * ny)
+        space[SUM_G + i] = material[5] + space[GREEN + i] * (mean_g + tilt_g * ny)
+        space[SUM_B + i] = material[6] + space[BLUE + i] * (mean_b + tilt_b * ny)
 
 
 @inlined
 def ambient_light(space, count, ambient, material, full):
     """Start a block's light sums with what it emits, and what sky and ground send."""
+    if full is None and is_matte(material):
+        _matte_ambient(space, count, ambient, material)
+        return
     one, two = np.float32(1), np.float32(2)
     metallic, rough, specular = material[3], material[7], material[15]
     mean_r, mean_g, mean_b = ambient[0, 0], ambient[0, 1], ambient[0, 2]
@@ -165,7 +197,7 @@ def arrive(space, places, count, lamp, full):
 @inlined
 def light(space, places, count, lights, material, full):
     """Add every light's share to a block's sums: glTF 2.0, appendix B."""
-    matte = material[15] == 0 and material[3] == 0
+    matte = is_matte(material)
     for lamp in range(lights.shape[0]):
         if full is not None:
             arrive(space, places, count, full.lamps[lamp], full)

@@ -197,10 +197,11 @@ class Passes:
         space.next[:] = 0
         started = perf_counter()
         self.team.run(
-            shade, g.positions, g.colors, g.triangles, g.triangle_start, u.flip, u.clip, u.grid, u.viewport,
-            u.depth_scale, space.fixed, space.real, space.world_normals, bool(space.found[2].any()),
-            u.material, u.rays, u.lights, u.ambient, background, ids, space.next[1], space.runs,
-            space.corners, space.attributes, space.linear, space.block, out, space.found[1], full,
+            shade, g.positions, g.colors, g.triangles.reshape(-1), g.triangle_start, u.flip, u.clip, u.grid,
+            u.viewport, u.depth_scale, space.flat[2], space.world_normals.reshape(-1).view(np.int64),
+            bool(space.found[2].any()), u.material, u.rays, u.lights, u.ambient, background, ids,
+            space.next[1], space.runs, space.raw, space.corners, space.attributes, space.linear, space.block,
+            out, space.found[1], full,
         )  # fmt: skip
         seconds = perf_counter() - started
         lit = int(space.found[1].sum())

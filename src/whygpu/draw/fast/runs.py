@@ -14,23 +14,42 @@ import numpy as np
 
 from whygpu.draw.fast.block import prefetch
 from whygpu.draw.fast.fields import ALPHA, PX, PY, STRIDE, TW, TX, TY, TZ, WX
-from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE
-from whygpu.draw.fast.transform import clip_position
+from whygpu.draw.fast.rules import ONE, OUTSIDE
 from whygpu.engine.jit import inlined
 
 __all__ = [
-    "ATTRIBUTES", "CORNERS", "FAR", "FUNCTIONS", "LINEAR", "RUNS", "SCALE_X", "SCALE_Y", "U",
-    "fetch", "find_runs", "lay", "lay_full", "weigh", "weigh_full",
+    "ALPHAS",
+    "ATTRIBUTES",
+    "COLORS",
+    "CORNERS",
+    "FAR",
+    "FARS",
+    "FIRST",
+    "FUNCTIONS",
+    "LINEAR",
+    "RUNS",
+    "SCALE_X",
+    "SCALE_Y",
+    "TANGENTS",
+    "UVS",
+    "U",
+    "find_runs",
+    "lay",
+    "lay_full",
+    "weigh",
+    "weigh_full",
 ]  # fmt: skip
 
 # Working space a pixel: int32 of runs, float64 of corners, float32 of attributes and of their linear
 # functions, float64 of the linear functions that must be finer.
 RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 2, 15, 45, 23, 16
 
-_FIRST, _LENGTH = 0, STRIDE  # of a run: its first pixel, its pixels
-_FARS, _WEIGHTS = 9 * STRIDE, 12 * STRIDE  # of the three corners: distance; then their weights
-_COLORS = 9 * STRIDE  # of the three corners, after their normals
-_ALPHAS, _TANGENTS, _UVS = 18 * STRIDE, 21 * STRIDE, 33 * STRIDE  # then these
+STEP = 16
+"""Pixels that are looked at together where a run is long."""
+FIRST, LENGTH = 0, STRIDE  # of a run: its first pixel, its pixels
+FARS, _WEIGHTS = 9 * STRIDE, 12 * STRIDE  # of the three corners: distance; then their weights
+COLORS = 9 * STRIDE  # of the three corners, after their normals
+ALPHAS, TANGENTS, UVS = 18 * STRIDE, 21 * STRIDE, 33 * STRIDE  # then these
 _Y, _Z = STRIDE, 2 * STRIDE
 _SCALE = 12 * STRIDE  # after value and step of six attributes
 _ALPHA, _TANGENT = 13 * STRIDE, 15 * STRIDE  # value and step of alpha, of four parts of the tangent
@@ -46,7 +65,16 @@ def _ends(places, at):
 
 
 @inlined
-def find_runs(owners, at, low, high, cut, triangles, fixed, runs, places, full):
+def _all(owners, start, triangle):
+    """Whether the next pixels all show a triangle."""
+    other = np.int32(0)
+    for i in range(STEP):
+        other |= owners[start + i] ^ triangle
+    return other == 0
+
+
+@inlined
+def find_runs(owners, at, low, high, cut, triangles, records, runs, places, full):
     """List the runs from pixel ``at`` on, as far as pixels show triangles ``low`` up to ``high``, or none.
 
     Returns how many runs there are, where the last one ends, where the search ended. With ``cut``, where
@@ -56,86 +84,38 @@ def find_runs(owners, at, low, high, cut, triangles, fixed, runs, places, full):
     while at < owners.shape[0] and (owners[at] < 0 or low <= owners[at] < high):
         triangle, end = owners[at], at + 1
         if triangle >= 0:
-            prefetch(triangles, triangle)
+            prefetch(triangles, 3 * triangle)
             single = False
             if full is not None:
                 single = full.alone
             if cut:
                 for corner in range(3):
-                    single |= fixed[np.uintp(triangles[triangle, corner]), 0] == OUTSIDE
+                    v = np.uintp(triangles[np.uintp(3 * triangle + corner)])
+                    single |= np.int32(records[v << np.uintp(1)]) == OUTSIDE
+            if full is None and not single:
+                while end + STEP <= owners.shape[0] and _all(owners, end, triangle):
+                    end += STEP
             while not single and end < owners.shape[0] and owners[end] == triangle:
                 if full is not None and _ends(places, end):
                     break
                 end += 1
-            runs[_FIRST + count], runs[_LENGTH + count] = at, end - at
+            runs[FIRST + count], runs[LENGTH + count] = at, end - at
             count, stop = count + 1, end
         at = end
     return count, stop, at
 
 
 @inlined
-def _center(places, at, cx, cy):
-    """The centre of a pixel: where the list says, if there is one."""
-    if places.shape[0] > 0:
-        return np.int64(places[at] & 0xFFFF) * ONE + HALF, np.int64(places[at] >> 16) * ONE + HALF
-    return np.int64(cx), np.int64(cy)
-
-
-@inlined
 def _fetch_full(run, corner, v, far, colors, corners, attributes, full):
     """Distance, alpha, tangent and texture coordinates of one corner."""
-    corners[_FARS + corner * STRIDE + run] = far
+    corners[FARS + corner * STRIDE + run] = far
     if colors.shape[0] > 0:
-        attributes[_ALPHAS + corner * STRIDE + run] = colors[v, 3]
+        attributes[ALPHAS + corner * STRIDE + run] = colors[v, 3]
     for part in range(4):
         if full.tangents.shape[0] > 0:
-            attributes[_TANGENTS + (4 * corner + part) * STRIDE + run] = full.tangents[v, part]
+            attributes[TANGENTS + (4 * corner + part) * STRIDE + run] = full.tangents[v, part]
         if full.uv.shape[0] > 0:
-            attributes[_UVS + (4 * corner + part) * STRIDE + run] = full.uv[v, part]
-
-
-@inlined
-def fetch(
-    count, runs, owners, x, y, triangles, fixed, real, positions, matrix, grid, viewport, depth_scale,
-    normals, colors, corners, attributes, places, full,
-):  # fmt: skip
-    """Fetch each run's corners, as (x w, y w, w) from its first pixel's centre, and their attributes.
-
-    From the snapped position, or from clip space where the vertex was clipped and has none; see portable
-    ``corner_positions``.
-    """
-    cy = y * ONE + HALF
-    for run in range(count):
-        for corner in range(3):
-            v = triangles[owners[runs[_FIRST + run]], corner]
-            prefetch(fixed, v)
-            prefetch(normals, v)
-    for run in range(count):
-        first = runs[_FIRST + run]
-        cx, triangle = (x + first) * ONE + HALF, owners[first]
-        if full is not None:
-            cx, cy = _center(places, first, cx, cy)
-        for corner in range(3):
-            v = np.uintp(triangles[triangle, corner])
-            at = 3 * corner * STRIDE + run
-            w = np.float64(real[v, 3])
-            far = w
-            px, py = np.float64(fixed[v, 0] - cx) * w, np.float64(fixed[v, 1] - cy) * w
-            if full is not None:
-                far = np.float64(real[v, 2]) if full.orthographic else w
-            if fixed[v, 0] == OUTSIDE:
-                px, py, pz, pw = clip_position(positions, np.int64(v), matrix, grid)
-                px = (px * viewport[0] + pw * viewport[1]) * depth_scale - cx * w
-                py = (py * viewport[2] + pw * viewport[3]) * depth_scale - cy * w
-                if full is not None:
-                    far = pz * 0.5 + 0.5 if full.orthographic else w
-            corners[at], corners[at + STRIDE], corners[at + 2 * STRIDE] = px, py, w
-            for axis in range(3):
-                attributes[at + axis * STRIDE] = normals[v, axis]
-                if colors.shape[0] > 0:
-                    attributes[_COLORS + at + axis * STRIDE] = colors[v, axis]
-            if full is not None:
-                _fetch_full(run, corner, v, far, colors, corners, attributes, full)
+            attributes[UVS + (4 * corner + part) * STRIDE + run] = full.uv[v, part]
 
 
 @inlined
@@ -174,9 +154,9 @@ def weigh(count, corners, attributes, colored, mirrored, base, linear, full):
             linear[at + 3 * STRIDE] = (da * na + db * nb + dc * nc) * side
             ra, rb, rc = one, one, one
             if colored:
-                ra = attributes[_COLORS + at]
-                rb = attributes[_COLORS + at + 3 * STRIDE]
-                rc = attributes[_COLORS + at + 6 * STRIDE]
+                ra = attributes[COLORS + at]
+                rb = attributes[COLORS + at + 3 * STRIDE]
+                rc = attributes[COLORS + at + 6 * STRIDE]
             linear[at + 6 * STRIDE] = (wa * ra + wb * rb + wc * rc) * base[axis]
             linear[at + 9 * STRIDE] = (da * ra + db * rb + dc * rc) * base[axis] if colored else zero
         linear[_SCALE + i] = da + db + dc if colored else zero
@@ -209,7 +189,7 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
         xa, xb, xc = corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE]
         ya, yb, yc = corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE]
         side = np.float32(corners[i + 6 * STRIDE])
-        fa, fb, fc = corners[_FARS + i], corners[_FARS + i + STRIDE], corners[_FARS + i + 2 * STRIDE]
+        fa, fb, fc = corners[FARS + i], corners[FARS + i + STRIDE], corners[FARS + i + 2 * STRIDE]
         functions[FAR + i] = (wa * fa + wb * fb) + wc * fc
         functions[FAR + i + STRIDE] = (xa * fa + xb * fb) + xc * fc
         functions[SCALE_X + i] = (xa + xb) + xc
@@ -217,9 +197,9 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
         linear[_ALPHA + i], linear[_ALPHA + i + STRIDE] = alpha, np.float32(0)
         if colored:
             la, lb, lc = (
-                attributes[_ALPHAS + i],
-                attributes[_ALPHAS + i + STRIDE],
-                attributes[_ALPHAS + i + 2 * STRIDE],
+                attributes[ALPHAS + i],
+                attributes[ALPHAS + i + STRIDE],
+                attributes[ALPHAS + i + 2 * STRIDE],
             )
             linear[_ALPHA + i] = (np.float32(wa) * la + np.float32(wb) * lb + np.float32(wc) * lc) * alpha
             linear[_ALPHA + i + STRIDE] = (
@@ -230,9 +210,9 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
             if full.tangents.shape[0] > 0:
                 turned = side if part < 3 or not mirrored else -side
                 ta, tb, tc = (
-                    attributes[_TANGENTS + at],
-                    attributes[_TANGENTS + at + 4 * STRIDE],
-                    attributes[_TANGENTS + at + 8 * STRIDE],
+                    attributes[TANGENTS + at],
+                    attributes[TANGENTS + at + 4 * STRIDE],
+                    attributes[TANGENTS + at + 8 * STRIDE],
                 )
                 value = np.float32(wa) * ta + np.float32(wb) * tb + np.float32(wc) * tc
                 step = np.float32(xa) * ta + np.float32(xb) * tb + np.float32(xc) * tc
@@ -240,9 +220,9 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
                 linear[_TANGENT + at + 4 * STRIDE] = step * turned
             if full.uv.shape[0] > 0:
                 ua, ub, uc = (
-                    np.float64(attributes[_UVS + at]),
-                    np.float64(attributes[_UVS + at + 4 * STRIDE]),
-                    np.float64(attributes[_UVS + at + 8 * STRIDE]),
+                    np.float64(attributes[UVS + at]),
+                    np.float64(attributes[UVS + at + 4 * STRIDE]),
+                    np.float64(attributes[UVS + at + 8 * STRIDE]),
                 )
                 to = U + 3 * part * STRIDE + i
                 functions[to] = (wa * ua + wb * ub) + wc * uc
@@ -251,17 +231,24 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
 
 
 @inlined
-def lay(count, runs, linear, space):
-    """Write every run's normal, colour and scale, pixel by pixel: seven fields of ``space``."""
+def lay(count, runs, linear, colored, space):
+    """Write every run's normal, and where vertices have colours base colour and scale, pixel by pixel."""
     for run in range(count):
-        length, target = runs[_LENGTH + run], space[runs[_FIRST + run] :]
+        length, target = runs[LENGTH + run], space[runs[FIRST + run] :]
         of = linear[run:]
         nx, ny, nz, dnx, dny, dnz = of[0], of[_Y], of[_Z], of[3 * STRIDE], of[4 * STRIDE], of[5 * STRIDE]
+        if length == 1:  # so it is mostly in a fine mesh
+            target[0], target[_Y], target[_Z] = nx, ny, nz
+        else:
+            for i in range(length):
+                step = np.float32(i)
+                target[i], target[_Y + i], target[_Z + i] = nx + dnx * step, ny + dny * step, nz + dnz * step
+        if not colored:
+            continue
         red, green, blue = of[6 * STRIDE], of[7 * STRIDE], of[8 * STRIDE]
         dred, dgreen, dblue, scale = of[9 * STRIDE], of[10 * STRIDE], of[11 * STRIDE], of[_SCALE]
         for i in range(length):
             step = np.float32(i)
-            target[i], target[_Y + i], target[_Z + i] = nx + dnx * step, ny + dny * step, nz + dnz * step
             target[3 * STRIDE + i] = red + dred * step
             target[4 * STRIDE + i] = green + dgreen * step
             target[5 * STRIDE + i] = blue + dblue * step
@@ -273,7 +260,7 @@ def lay_full(count, runs, x, y, linear, functions, space, distances, places, ful
     """After ``lay``: alpha, tangent, column and row, and the distance (float64), pixel by pixel."""
     one, tangents = np.float32(1), full.tangents.shape[0] > 0
     for run in range(count):
-        first, length = runs[_FIRST + run], runs[_LENGTH + run]
+        first, length = runs[FIRST + run], runs[LENGTH + run]
         target, far, of, fine = space[first:], distances[first:], linear[run:], functions[run:]
         column, row = np.float32(x + first), np.float32(y)
         if places.shape[0] > 0:

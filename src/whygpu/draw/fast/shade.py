@@ -12,9 +12,10 @@ import numpy as np
 
 from whygpu.draw.fast.arithmetic import srgb
 from whygpu.draw.fast.bins import node_of
-from whygpu.draw.fast.fields import ALPHA, BLOCK, BLUE, GREEN, NX, NY, NZ, RED, SUM_B, SUM_G, SUM_R
+from whygpu.draw.fast.fetch import fetch
+from whygpu.draw.fast.fields import ALPHA, BLOCK, BLUE, GREEN, NX, NY, NZ, RED, STRIDE, SUM_B, SUM_G, SUM_R
 from whygpu.draw.fast.light import ambient_light, light, prepare
-from whygpu.draw.fast.runs import fetch, find_runs, lay, lay_full, weigh, weigh_full
+from whygpu.draw.fast.runs import find_runs, lay, lay_full, weigh, weigh_full
 from whygpu.draw.fast.surface import locate, make_up, texture
 from whygpu.draw.fast.texture import CUTOFF_TIE
 from whygpu.engine.jit import inlined, kernel
@@ -22,6 +23,8 @@ from whygpu.engine.sync import claim
 
 __all__ = ["packed", "shade"]
 
+WIDE = STRIDE - BLOCK
+"""Pixels are lit in whole vectors, up to the gap between two fields."""
 ROWS = 8
 """Rows that a thread takes at a time."""
 
@@ -123,7 +126,7 @@ def _light_full(
     segment, segment_at, count_of = space[begin:], located[begin:], stop - begin
     weigh_full(count, corners, attributes, colored, mirrored, material[8], linear, functions, full)
     lay_full(count, runs, x, y, linear, functions, space, located, places, full)
-    prepare(segment, count_of, np.float32(y), x + begin, rays, full)
+    prepare(segment, count_of, np.float32(y), x + begin, rays, material, colored, full)
     make_up(segment, count_of, material)
     texture(space, count, runs, begin, stop, functions, full.coordinates[rank], material, node, owners, full)
     if full.located:
@@ -136,13 +139,14 @@ def _light_full(
 @kernel
 def shade(
     rank, size, barrier, positions, colors, triangles, triangle_start, flip, clip, grid, viewport,
-    depth_scale, fixed, real, normals, cut, material, rays, lights, ambient, background, ids, next_rows,
-    runs, corners, attributes, linear, working, out, lit, full,
+    depth_scale, records, normals, cut, material, rays, lights, ambient, background, ids, next_rows, runs,
+    raw, corners, attributes, linear, working, out, lit, full,
 ):  # fmt: skip
     """Fill ``out`` (height, width) int32, a view of RGBA bytes, from the triangles in ``ids``.
 
     With ``full.places`` the "picture" is a list of pixels, and ``full.colors`` is filled instead. ``cut``
-    says whether any vertex was clipped; ``runs`` to ``working`` are working space by rank.
+    says whether any vertex was clipped; ``triangles`` (3 T,) and the vertices' ``records`` and ``normals``,
+    two int64 each, are flat; ``runs`` to ``working`` are working space by rank.
     """
     height, width = ids.shape
     own, corner, attribute, function, space = (
@@ -176,20 +180,22 @@ def shade(
                     begin, node = at, node_of(owners[at], triangle_start)
                     low, high, look = triangle_start[node], triangle_start[node + 1], material[node]
                     count, stop, at = find_runs(
-                        owners, at, low, high, cut, triangles, fixed, own, places, full
+                        owners, at, low, high, cut, triangles, records, own, places, full
                     )
                     fetch(
-                        count, own, owners, x, y, triangles, fixed, real, positions, clip[node], grid[node],
-                        viewport, depth_scale, normals, colors, corner, attribute, places, full,
+                        count, own, owners, x, y, triangles, records, normals, positions, clip[node],
+                        grid[node], viewport, depth_scale, cut, colors, raw[rank], corner, attribute, places,
+                        full,
                     )  # fmt: skip
                     mirrored = flip[node] != 0
                     weigh(count, corner, attribute, colored, mirrored, look, function, full)
-                    lay(count, own, function, space)
+                    lay(count, own, function, colored, space)
                     segment, pixels_of = space[begin:], stop - begin
                     if full is None:
-                        prepare(segment, pixels_of, np.float32(y), x + begin, rays, full)
-                        ambient_light(segment, pixels_of, ambient, look, full)
-                        light(segment, segment, pixels_of, lights, look, full)
+                        whole = (pixels_of + WIDE - 1) & -WIDE  # what is computed too much is not kept
+                        prepare(segment, whole, np.float32(y), x + begin, rays, look, colored, full)
+                        ambient_light(segment, whole, ambient, look, full)
+                        light(segment, segment, whole, lights, look, full)
                         shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
                     if full is not None:
                         _light_full(

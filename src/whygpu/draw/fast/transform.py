@@ -72,12 +72,13 @@ def _positions(positions, matrix, grid, viewport, depth_scale, records):
 
 @inlined
 def _normals(normals, turn, turned):
-    """Flat normals (3 n,) to the world."""
+    """Flat normals (3 n,) to the world, flat records (4 n,) whose last part is not used."""
     for i in range(normals.shape[0] // 3):
         x, y, z = normals[3 * i], normals[3 * i + 1], normals[3 * i + 2]
-        turned[3 * i] = x * turn[0, 0] + y * turn[1, 0] + z * turn[2, 0]
-        turned[3 * i + 1] = x * turn[0, 1] + y * turn[1, 1] + z * turn[2, 1]
-        turned[3 * i + 2] = x * turn[0, 2] + y * turn[1, 2] + z * turn[2, 2]
+        turned[4 * i] = x * turn[0, 0] + y * turn[1, 0] + z * turn[2, 0]
+        turned[4 * i + 1] = x * turn[0, 1] + y * turn[1, 1] + z * turn[2, 1]
+        turned[4 * i + 2] = x * turn[0, 2] + y * turn[1, 2] + z * turn[2, 2]
+        turned[4 * i + 3] = np.float32(0)  # so that the compiler sees whole records
 
 
 @kernel
@@ -100,5 +101,5 @@ def transform(
                 positions[3 * first : 3 * last], clip[node], grid[node], viewport, depth_scale,
                 fixed[4 * first : 4 * last],
             )  # fmt: skip
-            _normals(normals[3 * first : 3 * last], turn[node], world_normals[3 * first : 3 * last])
+            _normals(normals[3 * first : 3 * last], turn[node], world_normals[4 * first : 4 * last])
     outside[rank] = found

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from whygpu.draw.fast.bins import BIN_SPACE, BIN_WORDS, ROWS
 from whygpu.draw.fast.block import LANES
 from whygpu.draw.fast.clip import MAX_PIECES
+from whygpu.draw.fast.fetch import RAW
 from whygpu.draw.fast.fields import FIELDS, STRIDE
 from whygpu.draw.fast.runs import ATTRIBUTES, CORNERS, FUNCTIONS, LINEAR, RUNS
 from whygpu.draw.fast.small import REALS, WORDS
@@ -30,7 +31,7 @@ class Screen:
 
 
 class Workspace:
-    """What a scene needs: 24 bytes a triangle, 28 a vertex, and about half a megabyte a thread."""
+    """What a scene needs: 24 bytes a triangle, 32 a vertex, and about half a megabyte a thread."""
 
     def __init__(self, geometry: Geometry, threads: int) -> None:
         self.threads = threads
@@ -38,7 +39,7 @@ class Workspace:
         self.fixed = np.empty((vertices, 4), np.int32)
         self.real = self.fixed.view(np.float32)
         self.flat = [self.fixed.reshape(-1).view(kind) for kind in (np.int32, np.float32, np.int64)]
-        self.world_normals = np.empty((vertices, 3), np.float32)
+        self.world_normals = np.zeros((vertices, 4), np.float32)
         self.kept = np.empty((triangles, 2), np.int32)
         self.ordered = np.empty((2 * triangles, 2), np.int32)
         self.judged = np.empty((threads, BIN_SPACE), np.int32)
@@ -48,6 +49,7 @@ class Workspace:
         self.clip = np.empty((threads, 2, MAX_PIECES, 3, 4))
         self.pieces = np.empty((threads, 3 * MAX_PIECES, 4), np.int32)
         self.runs = np.empty((threads, RUNS * STRIDE), np.int32)
+        self.raw = np.empty((threads, RAW * STRIDE), np.int64)
         self.corners = np.empty((threads, CORNERS * STRIDE))
         self.attributes = np.empty((threads, ATTRIBUTES * STRIDE), np.float32)
         self.linear = np.empty((threads, LINEAR * STRIDE), np.float32)
