@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: help run test lint dist bench-draw bench-think bench-ledger bench-story clean
+.PHONY: help run test lint dist bench-draw bench-think bench-ledger bench-serve bench-story clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -39,6 +39,10 @@ bench-draw: $(VENV)/.installed-test  ## drawing against Mesa's llvmpipe (ARGS="-
 bench-think: $(VENV)/.installed-test  ## language models against llama.cpp (builds it; ARGS="--json", GGUF files)
 	@$(BIN)/pip install --quiet --editable '.[bench]'
 	@OPENBLAS_THREAD_TIMEOUT=4 $(BIN)/python benchmarks/think.py $(ARGS)
+
+bench-serve: $(VENV)/.installed-test  ## clients on loopback, and frames of the lab
+	@$(BIN)/python benchmarks/serve.py $(ARGS)
+	@$(BIN)/python benchmarks/lab.py
 
 bench-story: $(VENV)/.installed-test  ## time and size of each exhibit
 	@$(BIN)/python benchmarks/story.py $(ARGS)

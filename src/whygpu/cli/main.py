@@ -18,11 +18,13 @@ from whygpu.cli.draw import draw
 from whygpu.cli.exhibit import exhibit
 from whygpu.cli.failures import one_clear_line
 from whygpu.cli.hardware import hardware
+from whygpu.cli.lab import lab
 from whygpu.cli.models import models
 from whygpu.cli.predict import predict
 from whygpu.cli.ranks import mute
 from whygpu.cli.roofline import roofline
 from whygpu.cli.run import run
+from whygpu.cli.serve import serve
 from whygpu.cli.think import think
 
 __all__ = ["main", "whygpu"]
@@ -33,6 +35,7 @@ click.rich_click.COMMAND_GROUPS = {
     "whygpu": [
         {"name": "The whole story", "commands": ["run"]},
         {"name": "Its parts", "commands": ["roofline", "bench", "draw", "think", "predict", "exhibit"]},
+        {"name": "In a browser, and for programs", "commands": ["lab", "serve"]},
         {"name": "What is known", "commands": ["models", "hardware", "claims", "doctor"]},
     ]
 }
@@ -62,7 +65,8 @@ def whygpu() -> None:
     """
 
 
-for command in (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, doctor):
+KNOWN = (run, roofline, bench, draw, think, predict, exhibit, models, hardware, claims, doctor, lab, serve)
+for command in KNOWN:
     whygpu.add_command(command)
 
 

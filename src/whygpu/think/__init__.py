@@ -1,5 +1,6 @@
 """A prompt becomes the next word: transformer, cache, sampling, chat."""
 
+from whygpu.think.batch import Batch
 from whygpu.think.cache import Cache
 from whygpu.think.chat import Message
 from whygpu.think.dialogue import Chat
@@ -14,6 +15,7 @@ from whygpu.think.sampling import Sampler
 from whygpu.think.transformer import forward
 
 __all__ = [
+    "Batch",
     "Cache",
     "Candidate",
     "Chat",

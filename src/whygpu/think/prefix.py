@@ -59,6 +59,13 @@ class PrefixCache:
         self._ids.append(token)
         return decode_one_token(self.model, token, self._cache)
 
+    def extend(self, token: int) -> Remembers:
+        """The cache, into which a batch is about to push ``token``."""
+        assert self._cache is not None
+        del self._ids[self.length :]
+        self._ids.append(token)
+        return self._cache
+
     def forget(self) -> None:
         """Hold nothing."""
         self._ids, self._cache = [], None

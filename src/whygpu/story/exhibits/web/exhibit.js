@@ -186,4 +186,4 @@ function forward(x, up, down) {
 
 const signed = (value) => value.toFixed(2).replace(/^-(?=0\.00$)/, "").replace("-", "−");
 
-for (const root of document.querySelectorAll(".x-exhibit")) new Exhibit(root);
+for (const root of document.querySelectorAll(".x-exhibit:not(.x-ready)")) new Exhibit(root);

@@ -1,0 +1,1 @@
+"""The door in the OpenAI format: models, completions, chat, embeddings."""

@@ -1,0 +1,79 @@
+"""Run an application until SIGTERM or Ctrl-C, then end within two seconds."""
+
+import socket
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from whygpu.engine import UserError
+from whygpu.lab.limits import CONNECTIONS
+from whygpu.lab.thinker import Thinker
+
+__all__ = ["bind", "serve", "server"]
+
+PATIENCE = 1
+"""Seconds that answers in progress may go on after the signal."""
+
+
+class _Server(uvicorn.Server):
+    """Tells the thinker as soon as the signal comes."""
+
+    def __init__(self, config: uvicorn.Config, thinker: Thinker) -> None:
+        super().__init__(config)
+        self.thinker = thinker
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """From a signal handler."""
+        self.thinker.drain()
+        super().handle_exit(sig, frame)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket of that address; port 0: any that is free.
+
+    Raises
+    ------
+    UserError
+        Where it is taken or not this machine's.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except (OSError, OverflowError):
+            listener.close()
+            raise
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"--host {host} --port {port}: {reason}; choose another port, or --port 0") from error
+    return listener
+
+
+def serve(app: Any, thinker: Thinker, listener: socket.socket) -> None:
+    """Answer until somebody ends it."""
+    server(app, thinker).run(sockets=[listener])
+
+
+def server(app: Any, thinker: Thinker) -> uvicorn.Server:
+    """What answers, not yet begun."""
+    config = uvicorn.Config(
+        app,
+        lifespan="on",
+        ws_per_message_deflate=False,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=PATIENCE,
+        limit_concurrency=CONNECTIONS,
+        ws="websockets-sansio",
+        ws_max_size=1 << 16,
+        ws_ping_interval=20,
+        h11_max_incomplete_event_size=1 << 16,
+        timeout_keep_alive=30,
+    )
+    return _Server(config, thinker)

@@ -1,0 +1,1 @@
+"""What the pages talk to: one file a view."""
