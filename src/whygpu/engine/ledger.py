@@ -9,7 +9,6 @@ Convention everywhere: one multiply-add is 2 FLOP, so an (m, k) @ (k, n) product
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -382,13 +381,11 @@ def _finish() -> None:
     current().synchronize()
 
 
-@functools.cache
 def dtype_name(dtype: Any) -> str:
     """``float32`` for NumPy's and PyTorch's float32 alike."""
     return str(dtype).rsplit(".", maxsplit=1)[-1]
 
 
-@functools.cache
 def width(dtype: Any) -> int:
     """Bytes of a number, by its type's name: every namespace has that, not all have ``itemsize``."""
     digits = re.search(r"\d+", dtype_name(dtype))
