@@ -281,7 +281,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, suffix: str) -> None:
     given_up = time.monotonic() + 60
     opened = Path(f"/proc/{process.pid}/fd")  # a film in .npz waits in a nameless file
     while not list(tmp_path.iterdir()) and time.monotonic() < given_up:
-        if any(str(tmp_path) in os.readlink(link) for link in opened.iterdir() if link.is_symlink()):
+        if any(str(tmp_path) in str(link.readlink()) for link in opened.iterdir() if link.is_symlink()):
             break
         time.sleep(0.05)  # until something is being written
     time.sleep(0.3)
