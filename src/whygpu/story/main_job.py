@@ -1,4 +1,4 @@
-"""The main job: measure, experiment, draw, think, account for both, and look elsewhere."""
+"""The main job: measure, experiment, draw, think, account for both, look elsewhere, show and judge."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,8 +12,12 @@ from whygpu.engine import Backend, Ledger
 from whygpu.measure import experiments
 from whygpu.measure.roof import Roofline
 from whygpu.story.accounts import account
+from whygpu.story.claims import Here, claims, judge
+from whygpu.story.claims.schema import document
 from whygpu.story.drawing import SIZE, Pictures, draw_scenes
-from whygpu.story.results import LedgerResult, Results, Thinking
+from whygpu.story.exhibits import Numbers
+from whygpu.story.results import ExhibitJson, LedgerResult, Results, Thinking
+from whygpu.story.showing import exhibits_job, show
 from whygpu.story.thinking import QUESTION, answer, load_model, warm_up
 
 __all__ = ["Options", "Outcome", "Watcher", "run"]
@@ -59,6 +63,8 @@ class Outcome:
 
     results: Results
     images: dict[str, bytes] = field(default_factory=dict)
+    exhibits: dict[str, Numbers] = field(default_factory=dict)
+    """What the exhibits show, with what their pictures need."""
 
 
 def run(options: Options, watcher: Watcher) -> Outcome:
@@ -67,6 +73,7 @@ def run(options: Options, watcher: Watcher) -> Outcome:
     seconds: dict[str, float] = {}
     pictures = Pictures([], {}, {})
     thinking: Thinking | None = None
+    model: Any = None
     ledger = Ledger()
     tokens = 0
 
@@ -88,7 +95,7 @@ def run(options: Options, watcher: Watcher) -> Outcome:
                 ledger.merge(_listen_to_drawing(pictures, backend))
             watcher.result("draw", pictures.drawings)
         if options.think:
-            thinking, heard = _think(options, backend, roofline, seconds, watcher)
+            thinking, heard, model = _think(options, backend, roofline, seconds, watcher)
             ledger.merge(heard)
             tokens = thinking.generated_tokens
             watcher.result("think", thinking)
@@ -99,6 +106,14 @@ def run(options: Options, watcher: Watcher) -> Outcome:
         watcher.result("engine", accounts)
     elsewhere = predict.elsewhere(roofline.as_machine())
     watcher.result("elsewhere", elsewhere)
+    with _step("exhibits", seconds, watcher), engine.using(backend):
+        job = exhibits_job(roofline, pictures, thinking, model, watcher.progress)
+        shown, left_out = show(
+            job, thought=model is not None, drew=bool(pictures.scenes), quick=options.quick
+        )
+    with _step("claims", seconds, watcher):
+        here = Here.of(roofline, first, second, third)
+        judged = [judge(claim, here) for claim in claims().values()]
 
     results = Results(
         whygpu=__version__,
@@ -113,10 +128,13 @@ def run(options: Options, watcher: Watcher) -> Outcome:
         drawings=pictures.drawings,
         thinking=thinking,
         ledger=accounts,
+        exhibits={name: ExhibitJson.model_validate(found.as_dict()) for name, found in shown.items()},
+        left_out=left_out,
+        claims=document(judged).claims,
         elsewhere=elsewhere,
         seconds=seconds,
     )
-    return Outcome(results, pictures.images)
+    return Outcome(results, pictures.images, shown)
 
 
 @contextlib.contextmanager
@@ -147,7 +165,7 @@ def _listen_to_drawing(pictures: Pictures, backend: Backend) -> Ledger:
 
 def _think(
     options: Options, backend: Backend, roofline: Roofline, seconds: dict[str, float], watcher: Watcher
-) -> tuple[Thinking, Ledger]:
+) -> tuple[Thinking, Ledger, Any]:
     """Load the model (live line), then let it speak (no live line: the words themselves are one)."""
     with _step("load", seconds, watcher):
         model = load_model(options.model, backend, watcher.progress)
@@ -163,4 +181,4 @@ def _think(
             tell=watcher.token,
         )
     seconds["think"] = perf_counter() - started
-    return thinking, ledger
+    return thinking, ledger, model

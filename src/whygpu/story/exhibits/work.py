@@ -97,10 +97,13 @@ def work(job: Job) -> Work:
 
 
 def _work(job: Job) -> Work:
-    scene = draw.load(SCENE)
-    frames = [draw.render(scene, SIZE, progress=job.progress) for _ in range(5)]
+    known = job.known
+    scene = draw.load(SCENE) if known is None else known.scene
+    frames = [draw.render(scene, SIZE, progress=job.progress) for _ in range(5 if known is None else 1)]
     seconds = {
         stage: min(frame.statistics.seconds[stage] for frame in frames)
+        if known is None
+        else known.stages[stage]
         for stage in ("vertex", "raster", "shade")
     }
     drawing = _Stream()
@@ -111,6 +114,8 @@ def _work(job: Job) -> Work:
         ids = model.tokenizer.encode(PROMPT)
         think.prefill(model, ids, think.new_cache(model, len(ids)))
         prefill, decode, text = _time_thinking(model, ids)
+        if known is not None:
+            decode = known.token_seconds
         thinking, cache = _Stream(), think.new_cache(model, len(ids) + 1)
         before = _Stream()
         _listen(before, lambda: think.prefill(model, ids, cache))
@@ -121,7 +126,7 @@ def _work(job: Job) -> Work:
         drawn=drawing.events,
         thought=_by_name(thinking.events),
         stages=stages,
-        frame_seconds=sum(seconds.values()),
+        frame_seconds=sum(seconds.values()) if known is None else known.frame_seconds,
         token_seconds=decode,
         vertices=scene.vertices,
         pixels=frames[0].statistics.pixels_lit,

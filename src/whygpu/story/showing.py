@@ -1,0 +1,64 @@
+"""Step 7: what the exhibits show, with what the main job has measured already."""
+
+from typing import Any
+
+from whygpu.engine import Progress, UserError
+from whygpu.measure.roof import Roofline
+from whygpu.story import exhibits
+from whygpu.story.drawing import Pictures
+from whygpu.story.results import Thinking
+
+__all__ = ["exhibits_job", "show"]
+
+DRAWN = ("rotation", "cube", "chain", "sphere", "pipeline")
+"""Exhibits of drawing ..."""
+THOUGHT = ("embedding", "block", "mlp", "attention", "batch")
+"""... of a model ..."""
+BOTH = ("same", "roofline")
+"""... and of both."""
+COSTLY = ("parallel", "sphere", "batch")
+"""Left out of a quick run: seconds of plain Python, eight spheres, 256 sequences."""
+
+
+def exhibits_job(
+    roofline: Roofline, pictures: Pictures, thinking: Thinking | None, model: Any, progress: Progress
+) -> exhibits.Job:
+    """A job that measures nothing again: the roofs, the model and the rates are those of the main job."""
+    job = exhibits.Job(progress=progress)
+    job.roofline = roofline
+    if model is None or thinking is None:
+        return job
+    job.model = model
+    drawn = [each for each in pictures.drawings if (each.scene, each.path) == ("character", "fast")]
+    if drawn and "character" in pictures.scenes and thinking.decode_tokens_per_second > 0:
+        job.known = exhibits.Known(
+            pictures.scenes["character"],
+            drawn[0].seconds,
+            drawn[0].stages,
+            1 / thinking.decode_tokens_per_second,
+        )
+    return job
+
+
+def show(
+    job: exhibits.Job, *, drew: bool, thought: bool, quick: bool
+) -> tuple[dict[str, exhibits.Numbers], dict[str, str]]:
+    """The numbers of every exhibit that fits what was run, and why any other cannot be shown."""
+    missing = {
+        *(() if drew else DRAWN),
+        *(() if thought else THOUGHT),
+        *(() if drew and thought else BOTH),
+        *(COSTLY if quick else ()),
+    }
+    names = [name for name in exhibits.NAMES if name not in missing]
+    shown: dict[str, exhibits.Numbers] = {}
+    left_out: dict[str, str] = {}
+    for place, name in enumerate(names):
+        job.progress("exhibit.working", place / len(names), name=name)
+        try:
+            shown[name] = exhibits.load(name).numbers(job)
+        except (
+            UserError
+        ) as error:  # a model of another build: its layers differ, its words are several tokens
+            left_out[name] = str(error)
+    return shown, left_out
