@@ -13,7 +13,7 @@ from whygpu.story.exhibits.page import fragment
 
 __all__ = ["shown"]
 
-THIN = {"cube": 3, "chain": 3, "sphere": 3, "pipeline": 3, "parallel": 3, "mlp": 3, "attention": 3}
+THIN = {"cube": 3, "chain": 3, "sphere": 3, "pipeline": 3, "parallel": 4, "mlp": 3, "attention": 3}
 """Of how many frames one is kept, so that the page stays below 8 MB; 2 of all others."""
 
 Tables = Callable[[Book, dict[str, Any]], Any]

@@ -146,11 +146,8 @@ def stack(book: Book, found: Numbers) -> Table:
 def chips(book: Book, found: Numbers) -> Table:
     """A row a property of both chips, each figure with its own source."""
     t, data = book.t, found.data
-    columns = [
-        Column("", numeric=False),
-        *(Column(name) for name in data["names"]),
-        Column(t("exhibit.chips.ratio")),
-    ]
+    names = [*data["names"], t("exhibit.chips.ratio")]
+    columns = [Column("", numeric=False), *(Column(name) for name in names)]
     derived = book.derived("report.how.chip_ratio")
     rows = []
     for key, row in data["rows"].items():

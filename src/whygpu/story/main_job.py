@@ -108,9 +108,8 @@ def run(options: Options, watcher: Watcher) -> Outcome:
     watcher.result("elsewhere", elsewhere)
     with _step("exhibits", seconds, watcher), engine.using(backend):
         job = exhibits_job(roofline, pictures, thinking, model, watcher.progress)
-        shown, left_out = show(
-            job, thought=model is not None, drew=bool(pictures.scenes), quick=options.quick
-        )
+        drew, thought = bool(pictures.scenes), model is not None
+        shown, left_out = show(job, drew=drew, thought=thought, quick=options.quick)
     with _step("claims", seconds, watcher):
         here = Here.of(roofline, first, second, third)
         judged = [judge(claim, here) for claim in claims().values()]

@@ -6,7 +6,7 @@ Keys and verdicts are English whatever the language. Times are seconds, sizes by
 
 from typing import Annotated, Any
 
-from pydantic import InstanceOf, PlainSerializer
+from pydantic import Field, InstanceOf, PlainSerializer
 
 from whygpu.measure.experiments import Experiment1, Experiment2, Experiment3
 from whygpu.measure.roof import Roofline
@@ -210,11 +210,11 @@ class Results(Documented):
     """Step 4; null with ``--no-think``."""
     ledger: LedgerResult | None
     """Step 5; null when neither drew nor thought."""
-    exhibits: dict[str, ExhibitJson] = {}
+    exhibits: dict[str, ExhibitJson] = Field(default_factory=dict)
     """What the exhibits show, by name; those of the parts that ran."""
-    left_out: dict[str, str] = {}
+    left_out: dict[str, str] = Field(default_factory=dict)
     """Exhibits that could not be shown, and why."""
-    claims: list[ClaimJson] = []
+    claims: list[ClaimJson] = Field(default_factory=list)
     """The article's claims, judged with the figures of this run."""
     elsewhere: list[Annotated[InstanceOf[Bound], _written_as(BoundJson)]]
     """Step 6: other machines, by the roofline bound."""

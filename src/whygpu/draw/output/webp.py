@@ -1,4 +1,4 @@
-"""WebP: stills and flat pictures exactly, other films with a loss that is hard to see; alpha always exactly."""
+"""WebP: stills and flat pictures exactly, other films with a loss that is hard to see; alpha exactly."""
 
 from __future__ import annotations
 

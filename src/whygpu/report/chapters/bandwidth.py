@@ -8,6 +8,7 @@ from whygpu.measure import Flag, Rate, Roofline, Timing
 from whygpu.report.book import Book
 from whygpu.report.chapters.drawing import step_name
 from whygpu.report.chapters.guesses import guess
+from whygpu.report.chapters.guesses import plain as plain_number
 from whygpu.report.chapters.same import stage_products
 from whygpu.report.chapters.trials import products
 from whygpu.report.chapters.words import hedged_caption, scope, workload_name
@@ -54,7 +55,7 @@ def bandwidth(book: Book) -> Chapter:
         "ridge": ridge(book),
     }
     meet = measured.ridge("fp32")
-    question = guess(book, "bandwidth", meet, ridge(book), (0.5, 5, 50, 500), numbers.significant)
+    question = guess(book, "bandwidth", meet, ridge(book), (0.5, 5, 50, 500), plain_number)
     return Chapter("bandwidth", parts, (chart,), question, shown(book, "roofline"))
 
 

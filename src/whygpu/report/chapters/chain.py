@@ -35,9 +35,9 @@ def chain(book: Book) -> Chapter:
     }
     links = [
         Link(
-            name, book.t(f"report.chain.{name}"), figure and book.say(f"report.chain.{name}.figure", **figure)
+            name, book.t(f"report.chain.{name}"), book.say(f"report.chain.{name}.figure", **f) if f else None
         )
-        for name, figure in found.items()
+        for name, f in found.items()
     ]
     return Chapter("chain", {"links": links}, guess=whole(book))
 

@@ -7,9 +7,9 @@ from whygpu.story.text import LANGUAGES, texts
 __all__ = ["TERMS", "glossary"]
 
 TERMS = (
-    "matmul", "flop", "bandwidth", "vram", "intensity", "roofline", "ridge", "vertex", "raster", "shade", "frame",
-    "cuda", "simt", "simd", "tensor_core", "token", "embedding", "attention", "mlp", "weight", "quant",
-    "prefill", "decode", "kv", "batch", "mbu", "blas", "launch",
+    "matmul", "flop", "bandwidth", "vram", "intensity", "roofline", "ridge", "vertex", "raster", "shade",
+    "frame", "cuda", "simt", "simd", "tensor_core", "token", "embedding", "attention", "mlp", "weight",
+    "quant", "prefill", "decode", "kv", "batch", "mbu", "blas", "launch",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Questions to guess at before the answer: the choices are round numbers, the nearest to the truth is right."""
+"""Questions to guess at before the answer: choices are round numbers, the nearest to the truth is right."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,7 +9,16 @@ from whygpu.report.chapters.trials import largest_speedup
 from whygpu.report.view import Guess, Value
 from whygpu.story import numbers
 
-__all__ = ["guess", "of_exhibit"]
+__all__ = [
+    "bytes_of_token",
+    "drawing_share",
+    "guess",
+    "loop",
+    "of_exhibit",
+    "plain",
+    "times",
+    "whole_percent",
+]
 
 Write = Callable[[float], str]
 
@@ -62,9 +71,26 @@ def loop(book: Book) -> Guess | None:
     """How many times faster than plain Python the library is."""
     size = largest_speedup(book)
     value = Value(book.times(size.speedup), book.derived("report.how.speedup", n=size.side))
-    return guess(
-        book, "experiments", size.speedup, value, (10, 100, 10_000, 1_000_000), book.times, n=size.side
+    choices = (10, 100, 10_000, 1_000_000)
+    return guess(book, "experiments", size.speedup, value, choices, times, n=f"{size.side:,}")
+
+
+def times(value: float) -> str:
+    """``20×``: a round number, as choices are."""
+    return f"{value:,.0f}×"
+
+
+def octets(value: float) -> str:
+    """``100 MB``."""
+    scale, unit = next(
+        (pair for pair in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if value >= pair[0]), (1, "B")
     )
+    return f"{value / scale:,g} {unit}"
+
+
+def plain(value: float) -> str:
+    """``0.5``, ``5``."""
+    return f"{value:,g}"
 
 
 def whole_percent(value: float) -> str:
@@ -78,4 +104,4 @@ def bytes_of_token(book: Book) -> Guess | None:
     if thought is None:
         return None
     value = Value(numbers.size(thought.bytes_per_token), book.derived("report.how.bytes_per_token"))
-    return guess(book, "token", thought.bytes_per_token, value, (1e3, 1e6, 1e8, 1e10), numbers.size)
+    return guess(book, "token", thought.bytes_per_token, value, (1e3, 1e6, 1e8, 1e10), octets)

@@ -11,6 +11,7 @@ __all__ = ["judged"]
 
 VERDICTS = ("exact", "rounded", "conditional", "wrong", "unverifiable")
 HOLD = ("exact", "rounded")
+WORST_FIRST = ("wrong", "conditional", "unverifiable", "exact", "rounded")
 LOOK = {"exact": "✓", "rounded": "≈", "conditional": "◐", "wrong": "✗", "unverifiable": "?"}
 
 
@@ -21,27 +22,26 @@ def judged(book: Book) -> Chapter | None:
         return None
     tables = {verdict: [c for c in claims if c.verdict == verdict] for verdict in VERDICTS}
     hold = sum(len(tables[verdict]) for verdict in HOLD)
-    value = Value(
-        book.t("report.claims.hold", n=hold, total=len(claims)), book.derived("report.how.verdicts")
-    )
+    counted = book.derived("report.how.verdicts")
+    value = Value(book.t("report.claims.hold", n=hold, total=len(claims)), counted)
     question = guess(book, "claims", hold / len(claims), value, (0.1, 0.5, 0.75, 0.98), whole_percent)
     parts = {
         "headlines": [
             Headline(
-                Value(numbers.count(len(found)), book.derived("report.how.verdicts")),
-                book.t(
-                    "report.claims.verdict", mark=LOOK[verdict], verdict=book.t(f"claims.verdict.{verdict}")
-                ),
+                Value(numbers.count(len(found)), counted),
+                title(book, verdict),
                 book.t(f"report.claims.means.{verdict}"),
             )
             for verdict, found in tables.items()
         ],
-        "tables": [
-            table(book, verdict, tables[verdict]) for verdict in ("wrong", *VERDICTS) if tables[verdict]
-        ],
+        "tables": [table(book, verdict, tables[verdict]) for verdict in WORST_FIRST if tables[verdict]],
     }
-    parts["tables"] = list({view.caption: view for view in parts["tables"]}.values())
     return Chapter("claims", parts, guess=question)
+
+
+def title(book: Book, verdict: str) -> str:
+    """A verdict's symbol and name."""
+    return book.t("report.claims.verdict", mark=LOOK[verdict], verdict=book.t(f"claims.verdict.{verdict}"))
 
 
 def table(book: Book, verdict: str, claims: list[ClaimJson]) -> Table:
@@ -53,9 +53,7 @@ def table(book: Book, verdict: str, claims: list[ClaimJson]) -> Table:
         Column(t("claims.column.computed"), numeric=False),
         Column(t("report.claims.why"), book.derived("report.how.why"), numeric=False),
     ]
-    caption = t(
-        "report.claims.table", mark=LOOK[verdict], verdict=t(f"claims.verdict.{verdict}"), n=len(claims)
-    )
+    caption = t("report.claims.table", verdict=title(book, verdict), n=len(claims))
     return Table(caption, columns, [row(book, claim) for claim in claims], wide=True)
 
 

@@ -4,7 +4,7 @@ from whygpu.engine.basis import Basis
 from whygpu.measure.machine import Figure
 from whygpu.predict import Bound, labels
 from whygpu.report.book import Book
-from whygpu.report.chapters.guesses import guess
+from whygpu.report.chapters.guesses import guess, times
 from whygpu.report.figures import grouped_times
 from whygpu.report.foreign import plain
 from whygpu.report.palette import LIGHT
@@ -56,7 +56,7 @@ def question(book: Book, bounds: list[Bound]) -> Guess | None:
     value = Value(book.times(times_bandwidth(largest)), book.derived("report.how.need", pace=PACE))
     choices = (2, 10, 100, 1000)
     return guess(
-        book, "needs", times_bandwidth(largest), value, choices, book.times, model=largest.model, pace=PACE
+        book, "needs", times_bandwidth(largest), value, choices, times, model=largest.model, pace=PACE
     )
 
 
@@ -81,9 +81,7 @@ def need_table(book: Book, bounds: list[Bound]) -> Table | None:
             [
                 Cell(model_title(book, bound.model), mark="think"),
                 Cell(binary(bound.needed.value)),
-                Cell(
-                    "–" if memory is None else binary(memory.value), note=t(f"report.needs.fits.{fit(bound)}")
-                ),
+                Cell("–" if memory is None else binary(memory.value), note=fit(book, bound)),
                 Cell(numbers.si(bound.bytes.value * PACE, "B/s")),
                 Cell(book.times(times_bandwidth(bound)), mark="strong"),
                 Cell(enough(book, bounds, bound.model)),
@@ -92,9 +90,10 @@ def need_table(book: Book, bounds: list[Bound]) -> Table | None:
     return Table(t("report.needs.table", pace=PACE), columns, rows)
 
 
-def fit(bound: Bound) -> str:
-    """``fits``, ``too_large``, ``unknown``."""
-    return {True: "fits", False: "too_large", None: "unknown"}[bound.fits]
+def fit(book: Book, bound: Bound) -> str:
+    """Whether the memory holds the model."""
+    key = {True: "fits", False: "too_large", None: "unknown"}[bound.fits]
+    return book.t(f"report.needs.fits.{key}")
 
 
 def enough(book: Book, bounds: list[Bound], model: str) -> str:

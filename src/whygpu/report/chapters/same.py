@@ -208,6 +208,14 @@ def beside(book: Book, ledger: LedgerResult) -> Table | None:
     share = {w: numbers.percent(ledger.product_flop_share[w]) for w in WORKLOADS}
     rates = {"draw": drawn.frames_per_second, "think": thought.decode_tokens_per_second}
     items = {"draw": drawn.vertices, "think": thought.prompt_tokens}
+    flop = flop_per_item(ledger)
+    found = book.exhibits.get("same")
+    if found is not None:  # one frame of the main scene, one token: the figures that the exhibit shows
+        figures = {
+            w: found.figures[key] for w, key in zip(WORKLOADS, ("frame_flop", "token_flop"), strict=True)
+        }
+        flop = {w: str(figure) for w, figure in figures.items()}
+        each = book.tag(figures["draw"].basis, "; ".join(f.source for f in figures.values()), foreign=True)
     tags = {
         "items": (book.derived("report.how.scene"), book.measured("report.how.tokens")),
         "share": (counted, counted),
@@ -231,7 +239,7 @@ def beside(book: Book, ledger: LedgerResult) -> Table | None:
         row("product", words("product")),
         row("formula", dict.fromkeys(WORKLOADS, formula)),
         row("share", share),
-        row("flop", flop_per_item(ledger)),
+        row("flop", flop),
         row("rate", words("rate", n={w: numbers.significant(rates[w]) for w in WORKLOADS})),
         row("result", words("result")),
     ]

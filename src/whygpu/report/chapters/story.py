@@ -2,7 +2,7 @@
 
 from whygpu.report.book import Book
 from whygpu.report.chapters.bandwidth import host_facts, launch_table
-from whygpu.report.chapters.guesses import of_exhibit, whole_percent
+from whygpu.report.chapters.guesses import of_exhibit, times, whole_percent
 from whygpu.report.exhibits import shown
 from whygpu.report.view import Chapter
 from whygpu.story import numbers
@@ -16,7 +16,7 @@ def processors(book: Book) -> Chapter:
     """A processor beside a graphics card, and the machine of this page."""
     names = book.exhibits["chips"].data["names"] if "chips" in book.exhibits else ("", "")
     question = of_exhibit(
-        book, "processors", "chips", "fp32", (2, 20, 200, 2000), book.times, cpu=names[0], gpu=names[1]
+        book, "processors", "chips", "fp32", (2, 20, 200, 2000), times, cpu=names[0], gpu=names[1]
     )
     parts = {"cpu": book.results.roofline.host.cpu, "host": host_facts(book, book.results.roofline)}
     return Chapter("processors", parts, guess=question, exhibits=shown(book, "chips"))
@@ -24,7 +24,7 @@ def processors(book: Book) -> Chapter:
 
 def cuda(book: Book) -> Chapter:
     """Many threads, one program; what it costs to start one."""
-    question = of_exhibit(book, "cuda", "parallel", "ratio", (2, 20, 200, 2000, 20_000), book.times)
+    question = of_exhibit(book, "cuda", "parallel", "ratio", (2, 20, 200, 2000, 20_000), times)
     parts = {"launches": launch_table(book, book.results.roofline)}
     return Chapter("cuda", parts, guess=question, exhibits=shown(book, "parallel"))
 

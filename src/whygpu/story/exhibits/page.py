@@ -13,7 +13,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from whygpu.story.exhibits.base import Exhibit, Frame, Numbers
+from whygpu.story.exhibits.base import Exhibit, Frame, Number, Numbers
 from whygpu.story.exhibits.canvas import HEIGHT, WIDTH
 from whygpu.story.exhibits.palette import DARK, LIGHT
 from whygpu.story.exhibits.svg import Elements
@@ -150,10 +150,16 @@ def _figures(exhibit: Exhibit, found: Numbers, t: Texts) -> str:
         tip = escape(t("exhibit.tip", basis=basis, source=figure.source))
         rows.append(
             f"<div><dt>{escape(t(f'exhibit.{exhibit.name}.figure.{key}'))}</dt>"
-            f'<dd tabindex="0" data-tip="{tip}">{escape(str(figure))}'
+            f'<dd tabindex="0" data-tip="{tip}">{escape(_written(figure, t))}'
             f"<small>{escape(basis)}</small></dd></div>"
         )
     return f'<dl class="x-figures" aria-label="{escape(t("exhibit.figures"))}">{"".join(rows)}</dl>'
+
+
+def _written(figure: Number, t: Texts) -> str:
+    """The figure with its unit in the reader's language."""
+    key = f"exhibit.unit.{figure.unit}"
+    return str(figure).replace(figure.unit, t(key)) if figure.unit and t.has(key) else str(figure)
 
 
 def _numbers(found: Numbers) -> str:

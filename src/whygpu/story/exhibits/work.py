@@ -101,9 +101,7 @@ def _work(job: Job) -> Work:
     scene = draw.load(SCENE) if known is None else known.scene
     frames = [draw.render(scene, SIZE, progress=job.progress) for _ in range(5 if known is None else 1)]
     seconds = {
-        stage: min(frame.statistics.seconds[stage] for frame in frames)
-        if known is None
-        else known.stages[stage]
+        stage: known.stages[stage] if known else min(frame.statistics.seconds[stage] for frame in frames)
         for stage in ("vertex", "raster", "shade")
     }
     drawing = _Stream()
