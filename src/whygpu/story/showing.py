@@ -57,8 +57,6 @@ def show(
         job.progress("exhibit.working", place / len(names), name=name)
         try:
             shown[name] = exhibits.load(name).numbers(job)
-        except (
-            UserError
-        ) as error:  # a model of another build: its layers differ, its words are several tokens
+        except UserError as error:  # another model: its layers differ, its words are several tokens
             left_out[name] = str(error)
     return shown, left_out
