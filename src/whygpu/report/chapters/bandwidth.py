@@ -190,7 +190,7 @@ def roofline_chart(book: Book, measured: Roofline, work: list[Work]) -> Chart:
             "annotations.0.font.size": 10,
             "annotations.0.x": figure["layout"]["xaxis"]["range"][1],
             "annotations.0.xanchor": "right",
-            "annotations.0.yshift": 9,
+            "annotations.0.yshift": 24,
             "margin.l": 8,
             "margin.r": 8,
             "yaxis.title.text": "",
