@@ -55,7 +55,8 @@ class Book:
         if found is None or key not in found.figures:
             return None
         number = found.figures[key]
-        return Value(str(number), self.tag(number.basis, number.source, foreign=True))
+        text = self.times(number.value) if number.unit == "x" else str(number)
+        return Value(text, self.tag(number.basis, number.source, foreign=True))
 
     def measured(self, key: str, /, **values: object) -> Tag:
         """Measured on this machine, as the sentence of that key says."""
