@@ -100,6 +100,17 @@ def test_a_missing_glyph_is_said() -> None:
         Rasteriser((96, 54)).draw(sheet.shapes)
 
 
+def test_names_that_others_gave_are_made_to_fit() -> None:
+    """A model may be called anything: Thai, control characters, a kilobyte of markup."""
+    name = f"\u0e01\u202e\x00</script>{'x' * 1000}"
+    for language in ("en", "zh"):
+        sheet = Sheet(texts(language), "batch")
+        sheet.head(model=name, chip="B200")
+        assert missing("".join(shape.text for shape in sheet.shapes)) == ""
+        assert max(len(shape.text) for shape in sheet.shapes) < 160
+        assert any("???</script>" in shape.text for shape in sheet.shapes)
+
+
 def test_every_exhibit_has_its_words(found: Any) -> None:
     for language in ("en", "zh"):
         t = texts(language)

@@ -11,7 +11,7 @@ from typing import Any
 
 from whygpu.engine import UserError
 
-__all__ = ["face", "missing", "runs", "width"]
+__all__ = ["face", "missing", "runs", "shown", "width"]
 
 WEIGHTS = ("regular", "bold")
 
@@ -46,6 +46,11 @@ def _tofu(weight: str) -> bytes:
 def missing(text: str) -> str:
     """The characters of a text that the regular face cannot draw, in order."""
     return "".join(c for c in dict.fromkeys(text) if not _covered("regular", c))
+
+
+def shown(text: str) -> str:
+    """A text that others wrote, with a question mark for each character that has no glyph."""
+    return "".join("?" if missing(character) else character for character in text)
 
 
 @functools.lru_cache(8192)

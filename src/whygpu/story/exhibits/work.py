@@ -9,6 +9,7 @@ from whygpu.engine import Ledger
 from whygpu.engine.ledger import LISTENERS, Product
 from whygpu.story.exhibits.base import Job
 from whygpu.story.exhibits.canvas import Picture
+from whygpu.story.exhibits.fonts import shown
 
 __all__ = ["Event", "Stage", "Work", "work"]
 
@@ -129,7 +130,7 @@ def _work(job: Job) -> Work:
         vertices=scene.vertices,
         pixels=frames[0].statistics.pixels_lit,
         picture=Picture(frames[0].rgba),
-        text=text,
+        text=shown(text),
         model=model.architecture.name,
         invented=model.invented,
         prompt_tokens=len(ids),
