@@ -2,9 +2,9 @@
 
 from whygpu.report.book import Book
 from whygpu.report.chapters.bandwidth import host_facts, launch_table
-from whygpu.report.chapters.guesses import of_exhibit, times, whole_percent
+from whygpu.report.chapters.guesses import guess, of_exhibit, times, whole_percent
 from whygpu.report.exhibits import shown
-from whygpu.report.view import Chapter
+from whygpu.report.view import Chapter, Guess, Value
 from whygpu.story import numbers
 
 __all__ = ["cuda", "ecosystem", "history", "model", "processors"]
@@ -25,8 +25,25 @@ def processors(book: Book) -> Chapter:
 def cuda(book: Book) -> Chapter:
     """Many threads, one program; what it costs to start one."""
     question = of_exhibit(book, "cuda", "parallel", "ratio", (2, 20, 200, 2000, 20_000), times)
+    question = question or launch(book)
     parts = {"launches": launch_table(book, book.results.roofline)}
     return Chapter("cuda", parts, guess=question, exhibits=shown(book, "parallel"))
+
+
+def launch(book: Book) -> Guess | None:
+    """What a product that is too small costs, where the race was left out."""
+    found = next((each for each in book.results.roofline.launches if each.name == "matmul"), None)
+    if found is None:
+        return None
+    seconds = found.timing.median
+    value = Value(numbers.duration(seconds), book.measured("report.how.median"))
+    return guess(book, "launch", seconds, value, (1e-8, 1e-6, 1e-4, 1e-2), round_time)
+
+
+def round_time(seconds: float) -> str:
+    """``1 µs``: a round number, as choices are."""
+    scale, unit = next(pair for pair in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")) if seconds >= pair[0])
+    return f"{seconds / scale:.0f} {unit}"
 
 
 def model(book: Book) -> Chapter | None:

@@ -49,8 +49,8 @@ def missing(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A text that others wrote, with a question mark for each character that has no glyph."""
-    return "".join("?" if missing(character) else character for character in text)
+    """A text that others wrote: a question mark for each character that has no glyph, one line."""
+    return "".join(" " if c.isspace() else "?" if missing(c) else c for c in text)
 
 
 @functools.lru_cache(8192)
