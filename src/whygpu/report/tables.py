@@ -5,6 +5,7 @@ from typing import Any
 
 from whygpu.engine.basis import Basis
 from whygpu.report.book import Book
+from whygpu.report.units import binary
 from whygpu.report.view import Cell, Column, Table, Tag
 from whygpu.story import numbers
 from whygpu.story.exhibits import Numbers
@@ -157,19 +158,20 @@ def chips(book: Book, found: Numbers) -> Table:
         rows.append(
             [
                 Cell(t(f"exhibit.chips.row.{key}")),
-                *(_figure_cell(book, row[side]) for side in ("a", "b")),
+                *(_figure_cell(book, key, row[side]) for side in ("a", "b")),
                 Cell("–" if ratio is None else book.times(ratio), derived),
             ]
         )
     return Table(t("report.table.chips.caption"), columns, rows)
 
 
-def _figure_cell(book: Book, figure: Mapping[str, Any] | None) -> Cell:
+def _figure_cell(book: Book, key: str, figure: Mapping[str, Any] | None) -> Cell:
     if figure is None:
         return Cell("–")
     basis = next(kind for kind in Basis if str(kind) == figure["basis"])
     number = Number(figure["value"], figure["unit"], basis, figure["source"])
-    return Cell(str(number), book.tag(basis, number.source, foreign=True))
+    text = binary(number.value) if key == "memory" else str(number)
+    return Cell(text, book.tag(basis, number.source, foreign=True))
 
 
 def batch(book: Book, found: Numbers) -> Table:

@@ -8,7 +8,7 @@ from whygpu.story import exhibits
 from whygpu.story.drawing import Pictures
 from whygpu.story.results import Thinking
 
-__all__ = ["exhibits_job", "show"]
+__all__ = ["exhibits_job", "show", "use_again"]
 
 DRAWN = ("rotation", "cube", "chain", "sphere", "pipeline")
 """Exhibits of drawing ..."""
@@ -20,24 +20,23 @@ COSTLY = ("parallel", "sphere", "batch")
 """Left out of a quick run: seconds of plain Python, eight spheres, 256 sequences."""
 
 
-def exhibits_job(
-    roofline: Roofline, pictures: Pictures, thinking: Thinking | None, model: Any, progress: Progress
-) -> exhibits.Job:
-    """A job that measures nothing again: the roofs, the model and the rates are those of the main job."""
-    job = exhibits.Job(progress=progress)
+def exhibits_job(roofline: Roofline, model_name: str | None, progress: Progress) -> exhibits.Job:
+    """A job with the roofs that the main job has measured."""
+    job = exhibits.Job(model_name=model_name, progress=progress)
     job.roofline = roofline
+    return job
+
+
+def use_again(job: exhibits.Job, pictures: Pictures, thinking: Thinking | None, model: Any) -> None:
+    """Nothing is loaded or measured again: the model and the rates are those of the main job."""
     if model is None or thinking is None:
-        return job
+        return
     job.model = model
     drawn = [each for each in pictures.drawings if (each.scene, each.path) == ("character", "fast")]
-    if drawn and "character" in pictures.scenes and thinking.decode_tokens_per_second > 0:
-        job.known = exhibits.Known(
-            pictures.scenes["character"],
-            drawn[0].seconds,
-            drawn[0].stages,
-            1 / thinking.decode_tokens_per_second,
-        )
-    return job
+    if drawn and thinking.decode_tokens_per_second > 0:
+        frame = drawn[0]
+        scene = pictures.scenes["character"]
+        job.known = exhibits.Known(scene, frame.seconds, frame.stages, 1 / thinking.decode_tokens_per_second)
 
 
 def show(

@@ -48,7 +48,7 @@ def table(book: Book, verdict: str, claims: list[ClaimJson]) -> Table:
     """One verdict's claims, in the article's order."""
     t = book.t
     columns = [
-        Column(t("claims.column.claim"), numeric=False),
+        Column(t("report.claims.what"), numeric=False),
         Column(t("claims.column.given"), book.published("report.how.article"), numeric=False),
         Column(t("claims.column.computed"), numeric=False),
         Column(t("report.claims.why"), book.derived("report.how.why"), numeric=False),

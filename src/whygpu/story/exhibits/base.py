@@ -26,8 +26,8 @@ class Number:
 
     value: float
     unit: str
-    """``FLOP``, ``FLOP/s``, ``B``, ``B/s``, ``FLOP/B``, ``s``, ``x``, ``%``, ``°``, or nothing: a count or
-    a coordinate."""
+    """``FLOP``, ``FLOP/s``, ``B``, ``B/s``, ``FLOP/B``, ``Hz``, ``s``, ``x``, ``%``, ``°``, or nothing: a
+    count or a coordinate."""
     basis: Basis
     source: str
 
@@ -46,7 +46,7 @@ class Number:
             return f"{written.significant(self.value)} ×"
         if self.unit in ("FLOP", "B") and self.value < 1000:
             return f"{self.value:,.0f} {self.unit}"
-        if self.unit in ("FLOP", "FLOP/s", "B", "B/s", "W"):
+        if self.unit in ("FLOP", "FLOP/s", "FLOP/s/W", "B", "B/s", "W", "Hz"):
             return written.si(self.value, self.unit)
         text = f"{self.value:,.0f}" if self.value == int(self.value) else written.significant(self.value)
         return f"{text.replace('-', '−')}{self.unit if self.unit == '°' else f' {self.unit}'}".rstrip()
