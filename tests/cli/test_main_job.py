@@ -10,6 +10,8 @@ import pytest
 from PIL import Image
 
 from whygpu import models
+from whygpu.story import exhibits
+from whygpu.story.claims import claims
 from whygpu.story.results import schema
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +48,31 @@ def test_files(job: tuple[subprocess.CompletedProcess[str], Path], results: Json
         with Image.open(folder / drawing["image"]) as picture:
             assert picture.size == (drawing["width"], drawing["height"])
             assert len(picture.convert("RGB").getcolors(1 << 24)) > 20  # something was drawn and shaded
+
+
+def test_the_page_shows_the_exhibits_that_a_quick_run_has_time_for(
+    job: tuple[subprocess.CompletedProcess[str], Path], results: Json
+) -> None:
+    page = (job[1] / "report.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 8_000_000
+    assert set(results["exhibits"]) == set(exhibits.NAMES) - {"parallel", "sphere", "batch"}
+    assert results["left_out"] == {}
+    for name in results["exhibits"]:
+        assert page.count(f'id="x-{name}"') == 1
+    same = results["exhibits"]["same"]["figures"]  # what the main job measured, not another measurement
+    fast = next(d for d in results["drawings"] if (d["scene"], d["path"]) == ("character", "fast"))
+    assert same["frames"]["value"] == pytest.approx(fast["frames_per_second"])
+    assert same["tokens"]["value"] == pytest.approx(results["thinking"]["decode_tokens_per_second"])
+    ridge = results["exhibits"]["roofline"]["figures"]
+    assert ridge["ridge"]["value"] == pytest.approx(ridge["peak"]["value"] / ridge["bandwidth"]["value"])
+
+
+def test_claims_are_judged_with_what_was_measured(results: Json) -> None:
+    verdicts = {claim["id"]: claim["verdict"] for claim in results["claims"]}
+    assert len(verdicts) == len(claims())
+    assert verdicts["v100-year"] == "wrong" and verdicts["cuda-year"] == "exact"
+    loop = next(claim for claim in results["claims"] if claim["id"] == "loop-time")
+    assert loop["computed"] == pytest.approx(results["experiment_1"]["loop"]["timing"]["minimum"] * 1e3)
 
 
 def test_scenes_have_the_promised_sizes(results: Json) -> None:

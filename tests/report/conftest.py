@@ -15,7 +15,11 @@ from whygpu.measure.experiment_2 import Experiment2, Layer, Step
 from whygpu.measure.experiment_3 import Experiment3, Operation
 from whygpu.measure.layouts import Layouts, Suspect
 from whygpu.measure.timing import Timing
-from whygpu.story.results import Drawing, LedgerResult, LedgerShare, Results, Shape, Thinking
+from whygpu.story import exhibits as story
+from whygpu.story.claims import Here, find, judge
+from whygpu.story.claims.schema import ClaimJson, document
+from whygpu.story.exhibits import Numbers
+from whygpu.story.results import Drawing, ExhibitJson, LedgerResult, LedgerShare, Results, Shape, Thinking
 
 
 def timing(seconds: float) -> Timing:
@@ -150,12 +154,29 @@ def ledger() -> LedgerResult:
     )
 
 
+SHOWN = ("rotation", "cube", "timeline", "stack", "chips")
+"""Exhibits that need nothing measured."""
+
+
 @pytest.fixture(scope="session")
-def make_results() -> Callable[..., Results]:
+def exhibits() -> dict[str, Numbers]:
+    job = story.Job()
+    return {name: story.load(name).numbers(job) for name in SHOWN}
+
+
+def claims_of_history() -> list[ClaimJson]:
+    here = Here("never")
+    return document([judge(claim, here) for claim in find("history")]).claims
+
+
+@pytest.fixture(scope="session")
+def make_results(exhibits: dict[str, Numbers]) -> Callable[..., Results]:
     """Results with any part replaced: ``make_results(thinking=None)``."""
     machine = roofline().as_machine()
     small = models.get("smollm2-135m")
     bounds = [predict.bound(m, small) for m in (machine, predict.hardware("RTX 4090"))]
+
+    shown, judged = exhibits, claims_of_history()
 
     def make(**changes: Any) -> Results:
         values: dict[str, Any] = {
@@ -172,6 +193,8 @@ def make_results() -> Callable[..., Results]:
             "thinking": thinking(),
             "ledger": ledger(),
             "elsewhere": bounds,
+            "exhibits": {name: ExhibitJson.model_validate(found.as_dict()) for name, found in shown.items()},
+            "claims": judged,
             "seconds": {"machine": 1.0, "draw": 2.0},
         }
         return Results(**{**values, **changes})

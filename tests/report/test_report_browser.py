@@ -23,13 +23,14 @@ def folders(
     make_results: Callable[..., Any],
     make_thinking: Callable[..., Any],
     pictures: dict[str, bytes],
+    exhibits: dict[str, Any],
 ) -> dict[str, Path]:
     """Both languages with an answer that attacks the page, and one whose answer is a single long word."""
     paths = {}
     for name, language, text in (("en", "en", HOSTILE), ("zh", "zh", HOSTILE), ("long", "en", LONG)):
         results = make_results(thinking=make_thinking(text=text, prompt=text, model=text))
         folder = tmp_path_factory.mktemp(name)
-        paths[name] = report.write(results, folder, language=language, images=pictures)
+        paths[name] = report.write(results, folder, language=language, images=pictures, exhibits=exhibits)
     return paths
 
 
@@ -67,20 +68,28 @@ class Visit:
         return [url for url in self.requests if not url.startswith(("file:", "data:"))]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 800, 390])
 @pytest.mark.parametrize("name", ["en", "zh", "long"])
 def test_opens_offline_cleanly(browser: Any, folders: dict[str, Path], name: str, width: int) -> None:
     with Visit(browser, folders[name], width) as visit:
         page = visit.page
-        assert page.locator(".chart-box .main-svg").count() > 0
+        opened = "[...document.querySelectorAll('details.fold')].filter(d => d.open).length"
+        if width == 390:
+            assert page.evaluate(opened) == 0  # chapters are folded: the page is a few screens long
+            assert page.evaluate("document.documentElement.scrollHeight") < 6 * 800 or name == "long"
+        else:
+            assert page.evaluate(opened) == page.locator("section.chapter").count()
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        page.wait_for_timeout(300)
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+        assert page.locator(".chart-box .main-svg").count() > 0
         assert visit.external == []
         assert visit.console == []
         assert page.evaluate("window.hacked") is None
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         wider = page.evaluate(
             "[...document.querySelectorAll('body *')]"
-            ".filter(e => !e.closest('svg, .skip, thead, [popover]'))"
+            ".filter(e => !e.closest('svg, .skip, thead, [popover], .x-scroll, .more > table'))"
             ".filter(e => e.getBoundingClientRect().right > innerWidth + 1)"
             ".map(e => e.outerHTML.slice(0, 120))"
         )
@@ -119,7 +128,8 @@ def test_basis_opens_by_keyboard_pointer_and_tap(browser: Any, folders: dict[str
         assert page.evaluate(opened) == wanted
         page.keyboard.press("Escape")
         assert page.evaluate(opened) == ""
-        cell = page.locator("#machine td[data-basis]").first
+        page.locator("#bandwidth .more summary").first.click()
+        cell = page.locator("#bandwidth td[data-basis]").first
         cell.scroll_into_view_if_needed()
         cell.tap()
         assert page.evaluate(opened) == cell.get_attribute("data-basis")
@@ -135,10 +145,56 @@ def test_without_scripts_the_tables_tell_everything(browser: Any, folders: dict[
     with Visit(browser, folders["en"], java_script_enabled=False) as visit:
         assert visit.external == []
         assert visit.page.locator(".chart-box").first.is_hidden()
-        for table in visit.page.locator("table").all():
-            assert table.is_visible()
+        assert visit.page.locator("section.chapter .body").last.is_visible()
+        fold = visit.page.locator("#bandwidth .more").first
+        fold.locator("summary").click()  # folds need no script
+        assert fold.locator("table").is_visible()
         visit.page.locator(".answer .number").first.click()  # popovers need no script
         assert visit.page.locator("[popover]:popover-open").count() == 1
+        visit.page.keyboard.press("Escape")
+        answer_a_guess(visit.page)  # guesses need no script
+        assert visit.page.locator(".x-exhibit .x-stage").first.is_visible()
+
+
+def answer_a_guess(page: Any) -> None:
+    """The answer waits for a choice; a wrong one shows which was right."""
+    guess = page.locator("#guess-bandwidth")
+    answer = guess.locator(".answered")
+    assert answer.is_hidden()
+    guess.locator(".choice:not(.right)").first.click()
+    assert answer.is_visible()
+    assert guess.locator(".miss").is_visible() and guess.locator(".hit").is_hidden()
+    guess.locator(".choice.right").click()
+    assert guess.locator(".hit").is_visible() and guess.locator(".miss").is_hidden()
+
+
+def test_a_folded_chapter_opens_by_tap_and_by_link(browser: Any, folders: dict[str, Path]) -> None:
+    with Visit(browser, folders["zh"], 390, has_touch=True) as visit:
+        page = visit.page
+        chapter = page.locator("#bandwidth")
+        assert chapter.locator(".body").is_hidden()
+        chapter.locator("summary").first.tap()
+        assert chapter.locator(".body").is_visible()
+        page.wait_for_timeout(300)
+        assert chapter.locator(".chart-box .main-svg").count() > 0  # drawn when there was room
+        answer_a_guess(page)
+        page.evaluate("location.hash = '#chain'")
+        page.wait_for_timeout(300)
+        assert page.locator("#chain .body").is_visible()
+        assert page.locator("#glossary .body").is_hidden()
+
+
+def test_exhibits_play_and_stand_still_where_motion_is_reduced(
+    browser: Any, folders: dict[str, Path]
+) -> None:
+    at = "document.querySelector('#x-rotation .x-position').value"
+    for options, moves in (({}, True), ({"reduced_motion": "reduce"}, False)):
+        with Visit(browser, folders["en"], **options) as visit:
+            visit.page.locator("#x-rotation").scroll_into_view_if_needed()
+            visit.page.wait_for_timeout(200)
+            before = visit.page.evaluate(at)
+            visit.page.wait_for_timeout(900)
+            assert (visit.page.evaluate(at) != before) is moves
 
 
 def test_prints_on_paper(browser: Any, folders: dict[str, Path], tmp_path: Path) -> None:
@@ -147,6 +203,8 @@ def test_prints_on_paper(browser: Any, folders: dict[str, Path], tmp_path: Path)
         visit.page.pdf(path=path, format="A4", print_background=True)
         assert path.read_bytes().startswith(b"%PDF")
         visit.page.emulate_media(media="print")
+        assert visit.page.locator("#guess-bandwidth .answered").is_visible()  # paper cannot be tapped
+        assert visit.page.locator("#bandwidth table").first.is_visible()
         assert visit.page.locator("#basis-1").is_visible()  # the bases become a list at the end
         assert visit.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(252, 252, 250)"
 

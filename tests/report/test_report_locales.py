@@ -44,7 +44,7 @@ def test_no_key_stands_in_two_files() -> None:
 
 def test_chinese_is_chinese() -> None:
     """Chinese punctuation between Chinese characters; no English sentence left over."""
-    for key, sentence in read("zh", "report.json").items():
+    for key, sentence in {**read("zh", "report.json"), **read("zh", "report_chapters.json")}.items():
         assert not re.search(r"[\u4e00-\u9fff][,;:?!][\u4e00-\u9fff ]", sentence), key
         if not key.startswith(("report.source.", "report.how.", "report.step.", "report.machine.cache")):
             assert len(re.findall(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}", sentence)) == 0, key
@@ -60,11 +60,13 @@ def test_every_sentence_of_the_report_is_used() -> None:
         asked |= {f"report.{key}" for key in re.findall(r'"report\."\s*~\s*[\w.]+\s*~\s*"([^"]+)"', text)}
     patterns = [re.compile(re.sub(r"\\\{.*?\\\}", r"[\\w .,-]+", re.escape(key)) + r"$") for key in asked]
     prefixes = tuple(key for key in asked if key.endswith("."))
-    names = "machine|experiments|drawing|thinking|same|elsewhere|method"
+    names = "drawing|processors|cuda|model|token|same|history|experiments|ecosystem|bandwidth|needs"
+    names += "|claims|chain|sources|glossary"
     chapters = re.compile(rf"report\.({names})\.(short|title)$")
     unused = [
         key
-        for key in read("en", "report.json")
+        for name in ("report.json", "report_chapters.json")
+        for key in read("en", name)
         if not (any(p.match(key) for p in patterns) or key.startswith(prefixes) or chapters.match(key))
     ]
     assert unused == []

@@ -12,9 +12,16 @@ import pytest
 from whygpu import report
 from whygpu.engine import UserError
 from whygpu.report.palette import DARK, LIGHT
+from whygpu.story.exhibits import Numbers
 from whygpu.story.results import Results
 
 Make = Callable[..., Any]
+
+
+ORDER = [
+    "drawing", "processors", "cuda", "model", "token", "same", "history", "experiments", "ecosystem",
+    "bandwidth", "needs", "claims", "chain", "sources", "glossary",
+]  # fmt: skip
 
 
 class Page(HTMLParser):
@@ -56,18 +63,28 @@ class Page(HTMLParser):
         return " ".join(self.text.split())
 
 
-def build(results: Results, images: Mapping[str, bytes], language: str = "en") -> Page:
-    return Page(report.html(results, language=language, images=images))
+def build(
+    results: Results,
+    images: Mapping[str, bytes],
+    language: str = "en",
+    exhibits: Mapping[str, Numbers] | None = None,
+) -> Page:
+    return Page(report.html(results, language=language, images=images, exhibits=exhibits))
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])
-def page(request: pytest.FixtureRequest, make_results: Make, pictures: dict[str, bytes]) -> Page:
-    return build(make_results(), pictures, request.param)
+def page(
+    request: pytest.FixtureRequest,
+    make_results: Make,
+    pictures: dict[str, bytes],
+    exhibits: dict[str, Numbers],
+) -> Page:
+    return build(make_results(), pictures, request.param, exhibits)
 
 
 @pytest.fixture(scope="module")
-def english(make_results: Make, pictures: dict[str, bytes]) -> Page:
-    return build(make_results(), pictures)
+def english(make_results: Make, pictures: dict[str, bytes], exhibits: dict[str, Numbers]) -> Page:
+    return build(make_results(), pictures, exhibits=exhibits)
 
 
 def test_document_says_its_language(make_results: Make, pictures: dict[str, bytes]) -> None:
@@ -86,7 +103,7 @@ def test_nothing_is_fetched(page: Page) -> None:
         if tag == "a":
             assert attributes["href"].startswith(("#", "https://"))
     style = resources.files("whygpu.report").joinpath("templates")
-    for name in ("base.css", "parts.css", "media.css"):
+    for name in ("base.css", "parts.css", "story.css", "media.css"):
         assert not re.search(r"url\(|@import", style.joinpath(name).read_text())
 
 
@@ -95,7 +112,7 @@ def test_policy_forbids_every_request_and_every_other_script(page: Page) -> None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'"
     assert rules["img-src"] == "data:"
-    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/=]{44}' 'sha256-[A-Za-z0-9+/=]{44}'", rules["script-src"])
+    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/=]{44}'( 'sha256-[A-Za-z0-9+/=]{44}'){2}", rules["script-src"])
     assert not {"connect-src", "font-src", "frame-src"} & set(rules)
 
 
@@ -203,15 +220,73 @@ def test_parts_that_did_not_run_are_left_out(make_results: Make, pictures: dict[
         }
     )
     nothing: dict[str, Any] = {"drawings": [], "thinking": None, "ledger": None, "elsewhere": []}
-    whole = {"machine", "experiments", "drawing", "thinking", "same", "elsewhere", "method"}
+    whole = set(ORDER)  # without exhibits: no model, history, ecosystem
     for changes, missing in (
         ({"drawings": [], "ledger": thought_only}, {"drawing"}),
-        (nothing, {"drawing", "thinking", "same", "elsewhere"}),
+        (nothing, {"drawing", "token", "same", "needs"}),
     ):
         for language in ("en", "zh"):
             view = build(make_results(**changes), {}, language)
             chapters = {a["id"] for a in view.all("section")}
-            assert chapters == whole - missing
+            assert chapters == whole - missing - {"model", "history", "ecosystem"}
+
+
+def test_chapters_stand_in_the_order_of_the_story(page: Page) -> None:
+    told = [a["id"] for a in page.all("section")]
+    assert told == [name for name in ORDER if name != "model"]  # (the fixture has no model)
+    listed = [a["href"] for a in page.all("a") if a["href"].startswith("#") and a["href"] != "#main"]
+    assert listed == [f"#{name}" for name in told]
+
+
+def test_guesses_have_one_right_choice_and_an_answer(
+    make_results: Make, exhibits: dict[str, Numbers]
+) -> None:
+    html = report.html(make_results(), language="en", images={}, exhibits=exhibits)
+    guesses = re.findall(r'<fieldset class="guess" id="guess-(\w+)">(.*?)</fieldset>', html, flags=re.S)
+    assert len(guesses) >= 8
+    for name, guess in guesses:
+        assert len(re.findall('class="choice', guess)) >= 3, name
+        assert guess.count('class="choice right"') == 1, name
+        assert re.search(r'class="answered".*class="number"', guess, flags=re.S), name
+    right = {
+        name: re.search(r'choice right"><input[^>]*><span>(.*?)</span>', text)[1] for name, text in guesses
+    }  # type: ignore[index]
+    assert right["bandwidth"] == "5"  # the ridge is at 10: 5 is nearer than 50 by its ratio
+    assert right["same"] == "20 %" and right["token"] == "100 MB"  # 25 %; 500 MB
+    assert right["experiments"] == "10,000×"  # 5,120
+    assert right["processors"] == "20×"  # 82.58 / 2.58 TFLOP/s by the data sheets
+
+
+def test_exhibits_show_the_figures_of_the_results(page: Page) -> None:
+    """What stands below a picture is what the JSON of the page holds."""
+    found = page.data("results")["exhibits"]
+    assert {a["id"] for a in page.all("figure") if a.get("class") == "x-exhibit"} == {f"x-{n}" for n in found}
+    ratio = found["chips"]["figures"]["fp32"]["value"]
+    assert f"{ratio:.1f} ×" in page.text
+    assert f"{found['stack']['figures']['looked']['value']:.0f}" in page.words
+    last = found["timeline"]["data"]["chips"][-1]
+    assert last["name"] in page.words and f"{last['flops'] / last['bandwidth']:.0f}" in page.words
+
+
+def test_claims_are_told_with_their_verdicts(english: Page) -> None:
+    for claim in english.data("results")["claims"]:
+        assert " ".join(claim["why"]["en"].split()) in english.words
+    assert "✗ wrong: 1" in english.words  # the year of the V100
+    assert "2018" in english.words and "Announced in May 2017" in english.words
+
+
+def test_foreign_sources_are_marked_on_a_chinese_page(
+    make_results: Make, exhibits: dict[str, Numbers]
+) -> None:
+    html = report.html(make_results(), language="zh", images={}, exhibits=exhibits)
+    notes = re.findall(r'<p lang="en">(.*?)</p>', html, flags=re.S)
+    assert notes and all("出处为英文" in note for note in notes)
+    assert "（英文出处）" in html
+
+
+def test_glossary_speaks_both_languages(page: Page) -> None:
+    for word in ("rasterisation", "光栅化", "prefill", "预填充", "decode", "解码", "矩阵乘法", "显存"):
+        assert word in page.words
 
 
 HOSTILE = (
@@ -229,7 +304,7 @@ def test_foreign_words_stay_words(make_results: Make, make_thinking: Make, make_
     )
     page = build(hostile, {})
     calm = build(make_results(), {})
-    assert len(page.scripts) == len(calm.scripts) == 4
+    assert len(page.scripts) == len(calm.scripts) == 5
     assert not page.all("img")
     assert not [a for _, a in page.elements if any(name.startswith("on") for name in a)]
     assert page.data("results")["thinking"]["text"] == HOSTILE

@@ -55,9 +55,9 @@ def test_random_weights_are_said_wherever_thinking_is_shown(
     page = parts(make_results(thinking=make_thinking(invented=True)), language)
     told = {name: len(RANDOM.findall(words)) for name, words in page.items()}
     assert told[""] >= 2  # both cards of thinking
-    assert told["thinking"] >= 5  # four cards and the table
+    assert told["token"] >= 5  # four cards and the table
     assert told["same"] >= 4  # the sentence, the ledger, the other steps, the shapes
-    assert told["machine"] >= 1 and told["figures"] >= 3  # the points; the legend and two bars
+    assert told["bandwidth"] >= 1 and told["figures"] >= 3  # the points; the legend and two bars
     opening = {"en": "The weights of that model are random numbers", "zh": "这个模型的权重是随机数"}
     assert opening[language] in page[""]
 
@@ -73,13 +73,13 @@ def test_prose_claims_only_what_ran(
     make_results: Make, language: str, both: str, draws: str, thinks: str
 ) -> None:
     whole = make_results()
-    assert both in parts(whole, language)["same"] and both in parts(whole, language)["method"]
+    assert both in parts(whole, language)["same"] and both in parts(whole, language)["sources"]
     for workload, missing, changes in (
         ("think", draws, {"drawings": []}),
         ("draw", thinks, {"thinking": None}),
     ):
         page = parts(make_results(ledger=only(whole.ledger, workload), **changes), language)
-        assert both not in page["same"] + page["method"]
+        assert both not in page["same"] + page["sources"]
         assert missing not in page["same"]
     nothing = parts(make_results(drawings=[], thinking=None, ledger=None, elsewhere=[]), language)
     assert both not in "".join(nothing.values())
@@ -90,7 +90,7 @@ def test_matrix_by_vector_is_a_rate_of_bytes(make_results: Make) -> None:
     roofline = make_results().roofline
     gemv = Rate("gemv", "fp32", 2, (8192, 4096), 67_108_864, 134_266_880, 134_266_880, timing(0.004))
     page = parts(make_results(roofline=dataclasses.replace(roofline, rates=(*roofline.rates, gemv))))
-    assert "Matrix × vector fp32 2 33.6 GB/s 33.6 GB/s" in page["machine"]
+    assert "Matrix × vector fp32 2 33.6 GB/s 33.6 GB/s" in page["bandwidth"]
 
 
 def test_stages_come_as_the_pipeline_runs(make_results: Make, make_drawing: Make) -> None:
@@ -118,13 +118,13 @@ def test_products_without_bytes_show_a_dash_and_why(make_results: Make) -> None:
 
 def test_kept_roofs_say_when_and_how(make_results: Make) -> None:
     roofline = make_results().roofline
-    assert "kept from" not in parts(make_results())["machine"]
-    assert "kept from" not in parts(make_results(created="2026-01-02T03:13:05+00:00"))["machine"]
+    assert "kept from" not in parts(make_results())["bandwidth"]
+    assert "kept from" not in parts(make_results(created="2026-01-02T03:13:05+00:00"))["bandwidth"]
     later = parts(make_results(created="2026-01-02T03:15:05+00:00"))
-    assert "kept from 2026-01-02 03:04 UTC" in later["machine"]
-    assert "2026-01-02 03:04" in parts(make_results(created="2026-01-03T00:00:00+00:00"), "zh")["machine"]
+    assert "kept from 2026-01-02 03:04 UTC" in later["bandwidth"]
+    assert "2026-01-02 03:04" in parts(make_results(created="2026-01-03T00:00:00+00:00"), "zh")["bandwidth"]
     flag = Flag("busy", "other processes used 31% of the processors meanwhile", {"share": "31%"})
-    page = parts(make_results(roofline=dataclasses.replace(roofline, flags=(flag,))))["machine"]
+    page = parts(make_results(roofline=dataclasses.replace(roofline, flags=(flag,))))["bandwidth"]
     assert page.count("Other processes used 31% of the processors") == 1
     assert "may be too low" in page and "A point can stand above a horizontal roof" in page
 

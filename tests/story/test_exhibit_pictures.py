@@ -1,6 +1,5 @@
 """The exhibits as pictures: loops close, characters have glyphs, no text overlaps or leaves the sheet."""
 
-import io
 import json
 from importlib import resources
 from pathlib import Path
@@ -13,9 +12,8 @@ from PIL import Image
 from whygpu.engine import UserError
 from whygpu.report import palette as of_report
 from whygpu.story import exhibits
-from whygpu.story.exhibits import Job, Numbers, batch, parallel
+from whygpu.story.exhibits import Job, Numbers, batch, film, parallel
 from whygpu.story.exhibits.canvas import HEIGHT, WIDTH, Sheet, number
-from whygpu.story.exhibits.encode import encode
 from whygpu.story.exhibits.fonts import missing, width
 from whygpu.story.exhibits.palette import DARK, LIGHT, css, mix, rgb
 from whygpu.story.exhibits.raster import Rasteriser
@@ -102,6 +100,17 @@ def test_a_missing_glyph_is_said() -> None:
         Rasteriser((96, 54)).draw(sheet.shapes)
 
 
+def test_names_that_others_gave_are_made_to_fit() -> None:
+    """A model may be called anything: Thai, control characters, a kilobyte of markup."""
+    name = f"\u0e01\u202e\x00</script>{'x' * 1000}"
+    for language in ("en", "zh"):
+        sheet = Sheet(texts(language), "batch")
+        sheet.head(model=name, chip="B200")
+        assert missing("".join(shape.text for shape in sheet.shapes)) == ""
+        assert max(len(shape.text) for shape in sheet.shapes) < 160
+        assert any("???</script>" in shape.text for shape in sheet.shapes)
+
+
 def test_every_exhibit_has_its_words(found: Any) -> None:
     for language in ("en", "zh"):
         t = texts(language)
@@ -144,10 +153,11 @@ def rotation(found: Any, count: int = 6) -> Any:
 
 
 @pytest.mark.parametrize("form", ["gif", "webp", "apng", "avif", "png"])
-def test_formats(form: str, found: Any) -> None:
+def test_formats(form: str, found: Any, tmp_path: Path) -> None:
     frames = rotation(found)
-    data = encode(frames, form, (480, 270))
-    with Image.open(io.BytesIO(data)) as image:
+    path = tmp_path / f"rotation.{form}"
+    film.write(path, frames[:1] if form == "png" else frames, (480, 270))
+    with Image.open(path) as image:
         assert image.size == (480, 270)
         assert getattr(image, "n_frames", 1) == (1 if form == "png" else 6)
         if form in ("gif", "webp", "apng"):
@@ -157,22 +167,44 @@ def test_formats(form: str, found: Any) -> None:
     assert np.abs(seen - drawn).mean() < 3
 
 
-def test_mp4(found: Any) -> None:
+@pytest.mark.parametrize("form", ["gif", "webp", "apng"])
+def test_frames_stay_as_long_as_they_are_to(form: str, found: Any, tmp_path: Path) -> None:
+    times = [60, 120, 1000, 60, 300, 60]
+    frames = [frame._replace(milliseconds=ms) for frame, ms in zip(rotation(found), times, strict=True)]
+    path = tmp_path / f"rotation.{form}"
+    film.write(path, frames, (96, 54))
+    with Image.open(path) as image:
+        seen = []
+        for place in range(6):
+            image.seek(place)
+            image.load()
+            seen.append(image.info["duration"])
+    if form == "webp":  # Pillow gives WebP's times of the frame read last
+        assert sum(seen) == pytest.approx(sum(times), abs=10)
+    else:
+        assert seen == times
+
+
+def test_mp4(found: Any, tmp_path: Path) -> None:
     av = pytest.importorskip("av")
-    data = encode(rotation(found), "mp4", (480, 270))
-    with av.open(io.BytesIO(data)) as container:
+    path = tmp_path / "rotation.mp4"
+    frames = rotation(found)
+    frames[2] = frames[2]._replace(milliseconds=3 * frames[2].milliseconds)
+    film.write(path, frames, (480, 270))
+    with av.open(str(path)) as container:
         pictures = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
-    assert len(pictures) == 6 and pictures[0].shape == (270, 480, 3)
-    with pytest.raises(UserError, match="odd side"):
-        encode(rotation(found, 1), "mp4", (481, 270))
+    assert len(pictures) == 8 and pictures[0].shape == (270, 480, 3)
+    with pytest.raises(UserError, match="even sides"):
+        film.write(tmp_path / "odd.mp4", frames, (481, 270))
 
 
-def test_the_largest_stays_below_two_megabytes(found: Any) -> None:
+def test_the_largest_stays_below_two_megabytes(found: Any, tmp_path: Path) -> None:
     exhibit = exhibits.load("mlp")
     frames = list(exhibit.frames(found("mlp"), texts("en")))[:17]  # a quarter of them
-    data = encode(frames, "webp", (WIDTH, HEIGHT))
-    assert 4 * len(data) <= 2_000_000
-    with Image.open(io.BytesIO(data)) as image:
+    path = tmp_path / "mlp.webp"
+    film.write(path, frames)
+    assert 4 * path.stat().st_size <= 2_000_000
+    with Image.open(path) as image:
         assert image.size == (960, 540)
 
 

@@ -90,7 +90,7 @@ def _one(
     screen: Any, job: Any, name: str, target: Path | None, size: tuple[int, int], theme: str
 ) -> dict[str, Any]:
     """Find the numbers out, draw, write; what came of it."""
-    from whygpu.engine.files import check_folder, write_whole
+    from whygpu.engine.files import check_folder
     from whygpu.story import exhibits
 
     chosen = exhibits.load(name)
@@ -102,10 +102,8 @@ def _one(
     row: dict[str, Any] = {"exhibit": name, **found.as_dict()}
     if target is not None:
         screen.progress("exhibit.drawing", None, name=name)
-        data = _bytes(chosen, found, screen.texts, form, size, theme)
-        with write_whole(target) as temporary:
-            temporary.write_bytes(data)
-        row |= {"output": str(target), "bytes": len(data)}
+        _write(target, chosen, found, screen.texts, form, size, theme)
+        row |= {"output": str(target), "bytes": target.stat().st_size}
     return {**row, "seconds": perf_counter() - started}
 
 
@@ -118,19 +116,21 @@ def _form(target: Path) -> str:
     return form
 
 
-def _bytes(chosen: Any, found: Any, texts: Any, form: str, size: tuple[int, int], theme: str) -> bytes:
+def _write(
+    target: Path, chosen: Any, found: Any, texts: Any, form: str, size: tuple[int, int], theme: str
+) -> None:
     if form == "html":
+        from whygpu.engine.files import write_whole
         from whygpu.story.exhibits.page import page
 
-        return page(chosen, found, texts.language).encode("utf-8")
-    from whygpu.story.exhibits.encode import encode
+        html = page(chosen, found, texts.language).encode("utf-8")
+        with write_whole(target) as temporary:
+            temporary.write_bytes(html)
+        return
+    from whygpu.story.exhibits import film
 
-    if form == "png":
-        from whygpu.story.exhibits.base import Frame
-
-        still = Frame(chosen.sheet(found, texts, chosen.poster).shapes, 0)
-        return encode([still], form, size, theme)
-    return encode(chosen.frames(found, texts), form, size, theme)
+    frames = [chosen.still(found, texts)] if form == "png" else chosen.frames(found, texts)
+    film.write(target, frames, size, theme)
 
 
 def _show_list(screen: Any) -> None:

@@ -65,7 +65,10 @@ def run(
         force=force,
     )
     outcome = main_job.run(options, Onlooker(screen))
-    page = report.write(outcome.results, out, language=screen.texts.language, images=outcome.images)
+    language = screen.texts.language
+    page = report.write(
+        outcome.results, out, language=language, images=outcome.images, exhibits=outcome.exhibits
+    )
     if as_json:
         screen.json(outcome.results.model_dump(mode="json"))
         screen.err.print(str(page))

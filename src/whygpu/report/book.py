@@ -8,8 +8,9 @@ from markupsafe import Markup, escape
 from whygpu.engine.basis import Basis
 from whygpu.measure.article import article
 from whygpu.report.foreign import printable
-from whygpu.report.view import Tag
+from whygpu.report.view import Tag, Value
 from whygpu.story import numbers
+from whygpu.story.exhibits import Numbers
 from whygpu.story.results import Results
 from whygpu.story.text import Texts
 
@@ -22,19 +23,40 @@ BEFORE_PUNCTUATION = re.compile(r"(<button [^>]*>[^<]*</button>)([.,;:)%。，�
 class Book:
     """Results, pictures and language of one page."""
 
-    def __init__(self, results: Results, t: Texts, pictures: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        results: Results,
+        t: Texts,
+        pictures: Mapping[str, str],
+        exhibits: Mapping[str, Numbers] | None = None,
+    ) -> None:
         self.results = results
         self.t = t
         self.pictures = pictures
         """Data URIs by file name."""
+        self.exhibits = exhibits or {}
+        """What each exhibit shows, by name."""
         self.article = article()
         """The figures that the article prints, by experiment."""
         self.tags: dict[tuple[Basis, str], Tag] = {}
 
-    def tag(self, basis: Basis, how: str) -> Tag:
-        """The basis of a number and a sentence on how it came about."""
+    def tag(self, basis: Basis, how: str, *, foreign: bool = False) -> Tag:
+        """The basis of a number and a sentence on how it came about; ``foreign``: an English source."""
         name = self.t(f"report.basis.{basis.name.lower()}")
-        return self.tags.setdefault((basis, how), Tag(len(self.tags) + 1, basis, name, how))
+        return self.tags.setdefault((basis, how), Tag(len(self.tags) + 1, basis, name, how, foreign))
+
+    def source(self, basis: str, source: str) -> Tag:
+        """The same by the basis's own words, as JSON has them."""
+        return self.tag(next(kind for kind in Basis if str(kind) == basis), source, foreign=True)
+
+    def figure(self, exhibit: str, key: str) -> Value | None:
+        """A figure of an exhibit; None where that was not shown."""
+        found = self.exhibits.get(exhibit)
+        if found is None or key not in found.figures:
+            return None
+        number = found.figures[key]
+        text = self.times(number.value) if number.unit == "x" else str(number)
+        return Value(text, self.tag(number.basis, number.source, foreign=True))
 
     def measured(self, key: str, /, **values: object) -> Tag:
         """Measured on this machine, as the sentence of that key says."""

@@ -10,7 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-__all__ = ["json_text", "library", "policy", "script", "style"]
+from whygpu.story.exhibits import page as exhibits
+
+__all__ = ["json_text", "library", "player", "policy", "script", "style"]
 
 
 def json_text(value: Any) -> Markup:
@@ -38,9 +40,15 @@ def script() -> Markup:
     return _script_text(_template("page.js"))
 
 
+def player() -> Markup:
+    """The module that plays the exhibits."""
+    return _script_text(exhibits.script())
+
+
 def style() -> Markup:
-    """The page's style sheets, in order."""
-    return Markup("\n".join(_template(name) for name in ("base.css", "parts.css", "media.css")))
+    """The page's style sheets, in order, after that of the exhibits."""
+    names = ("base.css", "parts.css", "story.css", "media.css")
+    return Markup("\n".join([exhibits.style(), *(_template(name) for name in names)]))
 
 
 def policy(*scripts: str) -> str:

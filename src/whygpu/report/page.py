@@ -10,6 +10,7 @@ from whygpu.report.foreign import printable
 from whygpu.report.palette import DARK, LIGHT
 from whygpu.report.pictures import data_uris
 from whygpu.report.view import Chapter
+from whygpu.story.exhibits import Numbers
 from whygpu.story.results import Results
 from whygpu.story.text import texts
 
@@ -18,10 +19,17 @@ __all__ = ["html"]
 HTML_LANGUAGE = {"en": "en", "zh": "zh-Hans"}
 
 
-def html(results: Results, *, language: str, images: Mapping[str, bytes]) -> str:
+def html(
+    results: Results,
+    *,
+    language: str,
+    images: Mapping[str, bytes],
+    exhibits: Mapping[str, Numbers] | None = None,
+) -> str:
     """The whole report as one HTML document that needs no network.
 
-    ``images`` holds the pictures (PNG, JPEG, GIF or WebP) by the file names that ``results.drawings`` gives.
+    ``images`` holds the pictures (PNG, JPEG, GIF or WebP) by the file names that ``results.drawings`` gives;
+    ``exhibits`` what each exhibit shows, by name.
 
     Raises
     ------
@@ -31,7 +39,7 @@ def html(results: Results, *, language: str, images: Mapping[str, bytes]) -> str
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     t = texts(language)
-    book = Book(results, t, data_uris(images))
+    book = Book(results, t, data_uris(images), exhibits)
     chapters = [view for build in CHAPTERS if (view := build(book)) is not None]
     environment = Environment(
         loader=PackageLoader("whygpu.report"),
@@ -41,7 +49,7 @@ def html(results: Results, *, language: str, images: Mapping[str, bytes]) -> str
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    library, script = embed.library(), embed.script()
+    library, script, player = embed.library(), embed.script(), embed.player()
     return environment.get_template("page.html.jinja").render(
         t=t,
         say=book.say,
@@ -52,7 +60,8 @@ def html(results: Results, *, language: str, images: Mapping[str, bytes]) -> str
         style=embed.style(),
         library=library,
         script=script,
-        policy=embed.policy(library, script),
+        player=player,
+        policy=embed.policy(library, script, player),
         figures=embed.json_text(_figures(chapters)),
         data=embed.json_text(results.model_dump(mode="json")),
     )

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from whygpu.engine.basis import Basis
 from whygpu.report.foreign import printable
 
-__all__ = ["Cell", "Chapter", "Chart", "Column", "Headline", "Table", "Tag", "Value"]
+__all__ = ["Cell", "Chapter", "Chart", "Column", "Exhibit", "Guess", "Headline", "Table", "Tag", "Value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,8 @@ class Tag:
     basis: Basis
     name: str
     how: str
+    foreign: bool = False
+    """Whether ``how`` is an English source on a page of any language."""
 
     @property
     def kind(self) -> str:
@@ -107,9 +109,30 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
+class Guess:
+    """A question that is answered when the reader has guessed."""
+
+    name: str
+    question: Markup
+    choices: list[tuple[str, bool]]
+    """Text, and whether it is the nearest to the truth."""
+    answer: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """An exhibit and its numbers as a table."""
+
+    html: Markup
+    table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """A chapter: its name (template, texts and anchor), its charts, and what its template shows."""
 
     name: str
     parts: Mapping[str, Any]
     charts: tuple[Chart, ...] = ()
+    guess: Guess | None = None
+    exhibits: tuple[Exhibit, ...] = ()

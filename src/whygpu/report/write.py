@@ -7,6 +7,7 @@ from pathlib import Path
 from whygpu.engine.files import write_together
 from whygpu.report.page import html
 from whygpu.report.pictures import check_name
+from whygpu.story.exhibits import Numbers
 from whygpu.story.results import Results
 
 __all__ = ["write"]
@@ -14,10 +15,18 @@ __all__ = ["write"]
 RESERVED = ("report.html", "results.json")
 
 
-def write(results: Results, folder: Path, *, language: str, images: Mapping[str, bytes]) -> Path:
+def write(
+    results: Results,
+    folder: Path,
+    *,
+    language: str,
+    images: Mapping[str, bytes],
+    exhibits: Mapping[str, Numbers] | None = None,
+) -> Path:
     """Write the report into ``folder`` (made if it is missing) and return the path of ``report.html``.
 
     ``images`` holds the pictures by the file names that ``results.drawings`` gives; they are written too.
+    ``exhibits`` holds what each exhibit shows, by name.
     All files appear together or none does.
 
     Raises
@@ -26,7 +35,7 @@ def write(results: Results, folder: Path, *, language: str, images: Mapping[str,
         When the folder cannot be written, the disk is full, or a picture is none.
     """
     folder = Path(folder)
-    page = html(results, language=language, images=images)
+    page = html(results, language=language, images=images, exhibits=exhibits)
     files = {check_name(name): data for name, data in images.items() if name not in RESERVED}
     files["results.json"] = _json(results)
     files["report.html"] = page.encode("utf-8", errors="replace")

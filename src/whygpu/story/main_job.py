@@ -1,4 +1,4 @@
-"""The main job: measure, experiment, draw, think, account for both, and look elsewhere."""
+"""The main job: measure, experiment, draw, think, account for both, look elsewhere, show and judge."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,8 +12,12 @@ from whygpu.engine import Backend, Ledger
 from whygpu.measure import experiments
 from whygpu.measure.roof import Roofline
 from whygpu.story.accounts import account
+from whygpu.story.claims import Here, claims, judge
+from whygpu.story.claims.schema import document
 from whygpu.story.drawing import SIZE, Pictures, draw_scenes
-from whygpu.story.results import LedgerResult, Results, Thinking
+from whygpu.story.exhibits import Numbers
+from whygpu.story.results import ExhibitJson, LedgerResult, Results, Thinking
+from whygpu.story.showing import exhibits_job, show, use_again
 from whygpu.story.thinking import QUESTION, answer, load_model, warm_up
 
 __all__ = ["Options", "Outcome", "Watcher", "run"]
@@ -59,17 +63,24 @@ class Outcome:
 
     results: Results
     images: dict[str, bytes] = field(default_factory=dict)
+    exhibits: dict[str, Numbers] = field(default_factory=dict)
+    """What the exhibits show, with what their pictures need."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What was drawn and thought, and the ledger of both."""
+
+    pictures: Pictures = field(default_factory=lambda: Pictures([], {}, {}))
+    thinking: Thinking | None = None
+    model: Any = None
+    ledger: Ledger = field(default_factory=Ledger)
 
 
 def run(options: Options, watcher: Watcher) -> Outcome:
     """Run all steps in order; each result is told to the watcher as soon as it is there."""
     backend = engine.backend(options.device, threads=options.threads)
     seconds: dict[str, float] = {}
-    pictures = Pictures([], {}, {})
-    thinking: Thinking | None = None
-    ledger = Ledger()
-    tokens = 0
-
     with _step("machine", seconds, watcher):
         roofline = measure.roofline(
             force=options.force, quick=options.quick, threads=options.threads, progress=watcher.progress
@@ -81,25 +92,14 @@ def run(options: Options, watcher: Watcher) -> Outcome:
     first = _experiment(1, experiments.experiment_1, options, seconds, watcher)
     second = _experiment(2, experiments.experiment_2, options, seconds, watcher)
     third = _experiment(3, experiments.experiment_3, options, seconds, watcher)
-    with engine.using(backend):
-        if options.draw:
-            with _step("draw", seconds, watcher):
-                pictures = draw_scenes(backend, quick=options.quick, progress=watcher.progress)
-                ledger.merge(_listen_to_drawing(pictures, backend))
-            watcher.result("draw", pictures.drawings)
-        if options.think:
-            thinking, heard = _think(options, backend, roofline, seconds, watcher)
-            ledger.merge(heard)
-            tokens = thinking.generated_tokens
-            watcher.result("think", thinking)
-    accounts: LedgerResult | None = None
-    if options.draw or options.think:
-        invented = thinking is not None and thinking.invented
-        accounts = account(ledger, frames=len(pictures.scenes), tokens=tokens, invented=invented)
-        watcher.result("engine", accounts)
+    work = _draw_and_think(options, backend, roofline, seconds, watcher)
+    accounts = _account(options, work, watcher)
     elsewhere = predict.elsewhere(roofline.as_machine())
     watcher.result("elsewhere", elsewhere)
-
+    shown, left_out = _exhibits(options, backend, roofline, work, seconds, watcher)
+    with _step("claims", seconds, watcher):
+        here = Here.of(roofline, first, second, third)
+        judged = [judge(claim, here) for claim in claims().values()]
     results = Results(
         whygpu=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -110,13 +110,65 @@ def run(options: Options, watcher: Watcher) -> Outcome:
         experiment_1=first,
         experiment_2=second,
         experiment_3=third,
-        drawings=pictures.drawings,
-        thinking=thinking,
+        drawings=work.pictures.drawings,
+        thinking=work.thinking,
         ledger=accounts,
+        exhibits={name: ExhibitJson.model_validate(found.as_dict()) for name, found in shown.items()},
+        left_out=left_out,
+        claims=document(judged).claims,
         elsewhere=elsewhere,
         seconds=seconds,
     )
-    return Outcome(results, pictures.images)
+    return Outcome(results, work.pictures.images, shown)
+
+
+def _draw_and_think(
+    options: Options, backend: Backend, roofline: Roofline, seconds: dict[str, float], watcher: Watcher
+) -> _Work:
+    work = _Work()
+    with engine.using(backend):
+        if options.draw:
+            with _step("draw", seconds, watcher):
+                work.pictures = draw_scenes(backend, quick=options.quick, progress=watcher.progress)
+                work.ledger.merge(_listen_to_drawing(work.pictures, backend))
+            watcher.result("draw", work.pictures.drawings)
+        if options.think:
+            work.thinking, heard, work.model = _think(options, backend, roofline, seconds, watcher)
+            work.ledger.merge(heard)
+            watcher.result("think", work.thinking)
+    return work
+
+
+def _account(options: Options, work: _Work, watcher: Watcher) -> LedgerResult | None:
+    if not options.draw and not options.think:
+        return None
+    thought = work.thinking
+    accounts = account(
+        work.ledger,
+        frames=len(work.pictures.scenes),
+        tokens=thought.generated_tokens if thought is not None else 0,
+        invented=thought is not None and thought.invented,
+    )
+    watcher.result("engine", accounts)
+    return accounts
+
+
+def _exhibits(
+    options: Options,
+    backend: Backend,
+    roofline: Roofline,
+    work: _Work,
+    seconds: dict[str, float],
+    watcher: Watcher,
+) -> tuple[dict[str, Numbers], dict[str, str]]:
+    """Exhibits look into the fast paths of the CPU, whatever device drew and thought."""
+    job = exhibits_job(roofline, options.model, watcher.progress)
+    if backend.fast:
+        use_again(job, work.pictures, work.thinking, work.model)
+    cpu = engine.backend("cpu", threads=options.threads)
+    with _step("exhibits", seconds, watcher), engine.using(cpu):
+        drew, thought = bool(work.pictures.scenes), work.thinking is not None
+        return show(job, drew=drew, thought=thought, quick=options.quick)
 
 
 @contextlib.contextmanager
@@ -147,7 +199,7 @@ def _listen_to_drawing(pictures: Pictures, backend: Backend) -> Ledger:
 
 def _think(
     options: Options, backend: Backend, roofline: Roofline, seconds: dict[str, float], watcher: Watcher
-) -> tuple[Thinking, Ledger]:
+) -> tuple[Thinking, Ledger, Any]:
     """Load the model (live line), then let it speak (no live line: the words themselves are one)."""
     with _step("load", seconds, watcher):
         model = load_model(options.model, backend, watcher.progress)
@@ -163,4 +215,4 @@ def _think(
             tell=watcher.token,
         )
     seconds["think"] = perf_counter() - started
-    return thinking, ledger
+    return thinking, ledger, model

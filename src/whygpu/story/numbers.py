@@ -4,6 +4,7 @@ import math
 
 __all__ = ["count", "duration", "percent", "ratio", "si", "si_range", "significant", "size"]
 
+YEAR = 365.25 * 86_400
 _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -37,7 +38,7 @@ def size(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that a person would choose, from ns to days."""
+    """A time in the unit that a person would choose, from ns to years."""
     if seconds < 0 or not math.isfinite(seconds):
         return str(seconds)
     for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"), (120.0, 1.0, "s")):
@@ -46,7 +47,9 @@ def duration(seconds: float) -> str:
     for limit, scale, unit in ((7200.0, 60.0, "min"), (172800.0, 3600.0, "h")):
         if seconds < limit:
             return f"{significant(seconds / scale)} {unit}"
-    return f"{significant(seconds / 86400)} d"
+    if seconds < 2 * YEAR:
+        return f"{significant(seconds / 86400)} d"
+    return f"{significant(seconds / YEAR)} yr"
 
 
 def count(value: float) -> str:

@@ -6,11 +6,12 @@ Keys and verdicts are English whatever the language. Times are seconds, sizes by
 
 from typing import Annotated, Any
 
-from pydantic import InstanceOf, PlainSerializer
+from pydantic import Field, InstanceOf, PlainSerializer
 
 from whygpu.measure.experiments import Experiment1, Experiment2, Experiment3
 from whygpu.measure.roof import Roofline
 from whygpu.predict import Bound
+from whygpu.story.claims.schema import ClaimJson
 from whygpu.story.schema import (
     BoundJson,
     Documented,
@@ -21,7 +22,7 @@ from whygpu.story.schema import (
     RooflineJson,
 )
 
-__all__ = ["Drawing", "LedgerResult", "LedgerShare", "Results", "Shape", "Thinking", "schema"]
+__all__ = ["Drawing", "ExhibitJson", "LedgerResult", "LedgerShare", "Results", "Shape", "Thinking", "schema"]
 
 
 def _written_as(model: type[Documented]) -> PlainSerializer:
@@ -158,6 +159,28 @@ class LedgerResult(Documented):
     """Share of each workload's FLOP that is products."""
 
 
+class NumberJson(Documented):
+    """One figure of an exhibit."""
+
+    value: float
+    unit: str
+    """FLOP, FLOP/s, B, B/s, FLOP/B, s, x, %, degrees; empty: a count or a coordinate."""
+    basis: str
+    source: str
+
+
+class ExhibitJson(Documented):
+    """The numbers of one exhibit."""
+
+    figures: dict[str, NumberJson]
+    """The handful that stands as text beside the picture."""
+    data: dict[str, Any]
+    """Everything else that it shows."""
+    basis: str
+    """Of ``data``."""
+    source: str
+
+
 class Results(Documented):
     """The whole of one run."""
 
@@ -187,6 +210,12 @@ class Results(Documented):
     """Step 4; null with ``--no-think``."""
     ledger: LedgerResult | None
     """Step 5; null when neither drew nor thought."""
+    exhibits: dict[str, ExhibitJson] = Field(default_factory=dict)
+    """What the exhibits show, by name; those of the parts that ran."""
+    left_out: dict[str, str] = Field(default_factory=dict)
+    """Exhibits that could not be shown, and why."""
+    claims: list[ClaimJson] = Field(default_factory=list)
+    """The article's claims, judged with the figures of this run."""
     elsewhere: list[Annotated[InstanceOf[Bound], _written_as(BoundJson)]]
     """Step 6: other machines, by the roofline bound."""
     seconds: dict[str, float]

@@ -10,6 +10,7 @@ import io
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,7 +33,7 @@ def write(path: Path, pictures: Iterable[Picture], film: Film) -> None:
     before: Pixels | None = None
     number = 0  # of fcTL and fdAT chunks
     with path.open("wb") as stream:
-        for picture in pictures:
+        for picture, ticks in zip(pictures, film.ticks, strict=True):
             pixels = rgba_of(picture)
             region = changed(before, pixels)
             chunks = _compressed(pixels, region, film.transparent)
@@ -42,7 +43,7 @@ def write(path: Path, pictures: Iterable[Picture], film: Film) -> None:
                 _chunk(stream, b"acTL", struct.pack(">II", film.count, FOREVER))
             else:
                 next(chunks)
-            _chunk(stream, b"fcTL", _control(number, region, film))
+            _chunk(stream, b"fcTL", _control(number, region, ticks / film.rate))
             number += 1
             for _, data in chunks:
                 if before is None:
@@ -66,8 +67,8 @@ def _compressed(pixels: Pixels, region: Region, alpha: bool) -> Iterator[tuple[b
         at += 12 + length
 
 
-def _control(number: int, region: Region, film: Film) -> bytes:
-    delay = (1 / film.rate).limit_denominator(65535)
+def _control(number: int, region: Region, seconds: Fraction) -> bytes:
+    delay = seconds.limit_denominator(1000 if seconds > 1 else 65535)  # both must fit 16 bits
     place = (region.width, region.height, region.left, region.top)
     return struct.pack(">5I2H2B", number, *place, delay.numerator, delay.denominator, KEEP, REPLACE)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -33,10 +35,16 @@ class Film:
     """Pictures a second."""
     transparent: bool = True
     """False: every pixel is opaque, and the file need not hold alpha."""
+    times: tuple[int, ...] = ()
+    """Milliseconds that each picture stays, where they differ; ``fps`` is then not asked."""
+    flat: bool = False
+    """Whether the pictures are areas of few colours with hard edges: those are smaller without loss."""
 
     @property
     def rate(self) -> Fraction:
-        """Pictures a second, as a fraction that file formats can hold (25, 30000/1001 ...)."""
+        """Ticks a second, as a fraction that file formats can hold (25, 30000/1001 ...)."""
+        if self.times:
+            return Fraction(1000, gcd(*self.times) or 1000)
         for denominator in (1, 1001):
             near = Fraction(round(self.fps * denominator), denominator)
             if abs(float(near) - self.fps) < 5e-4:
@@ -44,13 +52,18 @@ class Film:
         return Fraction(self.fps).limit_denominator(1000)
 
     @property
+    def ticks(self) -> list[int]:
+        """How many ticks each picture stays: one, where all stay alike."""
+        return [round(time * self.rate / 1000) for time in self.times] or [1] * self.count
+
+    @property
     def seconds(self) -> float:
         """How long it plays."""
-        return self.count / self.fps
+        return sum(self.times) / 1000 if self.times else self.count / self.fps
 
     def durations(self, units: int) -> list[int]:
         """How long each picture stays, in whole 1/``units`` seconds; rounding errors do not add up."""
-        ends = [round(units * (place + 1) / self.rate) for place in range(self.count)]
+        ends = [round(units * tick / self.rate) for tick in accumulate(self.ticks)]
         return [end - start for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 

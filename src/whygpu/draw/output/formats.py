@@ -95,9 +95,10 @@ class Format:
                 f"{name}: {self.suffix} files need even sides, not {film.width}x{film.height}; "
                 f"use {width}x{height}"
             )
-        if film.count > 1 and not 0 < film.fps <= self.most_fps:
+        fps = 1000 / max(min(film.times), 1) if film.times else film.fps
+        if film.count > 1 and not 0 < fps <= self.most_fps:
             raise UserError(
-                f"{name}: {film.fps:g} pictures a second; {self.suffix} files show at most {self.most_fps:g}"
+                f"{name}: {fps:g} pictures a second; {self.suffix} files show at most {self.most_fps:g}"
             )
 
 

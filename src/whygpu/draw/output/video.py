@@ -39,11 +39,13 @@ def write(path: Path, pictures: Iterable[Picture], film: Film) -> None:
         context.thread_count = current().threads
         context.color_primaries, context.colorspace = BT709, BT709
         context.color_trc, context.color_range = SRGB, LIMITED
-        for picture in pictures:
+        for picture, ticks in zip(pictures, film.ticks, strict=True):
             rgb = np.ascontiguousarray(rgba_of(picture)[..., :3])
-            frame = av.VideoFrame.from_ndarray(rgb, format="rgb24")
-            for packet in stream.encode(_in_bt709(frame)):
-                container.mux(packet)
+            frame = _in_bt709(av.VideoFrame.from_ndarray(rgb, format="rgb24"))
+            for _ in range(ticks):
+                frame.pts = None
+                for packet in stream.encode(frame):
+                    container.mux(packet)
         for packet in stream.encode(None):
             container.mux(packet)
 

@@ -1,9 +1,11 @@
-"""Chapter 4: the pictures, how fast they came, and where the time went."""
+"""Drawing: the pictures, how fast they came, and where the time went."""
 
 from dataclasses import dataclass
 
 from whygpu.report.book import Book
+from whygpu.report.chapters.guesses import of_exhibit
 from whygpu.report.chapters.words import in_order
+from whygpu.report.exhibits import shown
 from whygpu.report.figures import shares
 from whygpu.report.foreign import plain
 from whygpu.report.palette import LIGHT
@@ -12,6 +14,8 @@ from whygpu.story import numbers
 from whygpu.story.results import Drawing
 
 __all__ = ["drawing", "main_scene", "scene_name", "step_name"]
+
+EXHIBITS = ("rotation", "cube", "chain", "sphere", "pipeline")
 
 TINTS = (("draw", "paper"), ("draw2", "ink"), ("draw3", "ink"), ("draw4", "ink"), ("line", "ink"))
 """Fill and text of each stage in turn: from dark to light, so that grey tells them apart too."""
@@ -43,7 +47,8 @@ def drawing(book: Book) -> Chapter | None:
         "comparison": comparison(book, drawings),
         "chart": charts[0] if charts else None,
     }
-    return Chapter("drawing", parts, charts)
+    question = of_exhibit(book, "drawing", "pipeline", "tested", (1e4, 1e6, 1e8), numbers.count)
+    return Chapter("drawing", parts, charts, question, shown(book, *EXHIBITS))
 
 
 def main_scene(drawings: list[Drawing]) -> Drawing:

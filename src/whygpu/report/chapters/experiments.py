@@ -1,8 +1,9 @@
-"""Chapter 3: the article's three experiments, here and there, and what agrees."""
+"""The article's three experiments, here and there, and what agrees."""
 
 from whygpu.report.book import Book
 from whygpu.report.chapters import layer
 from whygpu.report.chapters.findings import findings
+from whygpu.report.chapters.guesses import loop
 from whygpu.report.chapters.trials import trials
 from whygpu.report.figures import grouped_times
 from whygpu.report.palette import LIGHT
@@ -50,7 +51,7 @@ def experiments(book: Book) -> Chapter:
         "convention": Value(numbers.count(three.operations_ratio), book.derived("report.how.convention")),
         "time_ratio": Value(book.times(three.time_ratio), book.derived("report.how.ratio_of_medians")),
     }
-    return Chapter("experiments", parts, charts)
+    return Chapter("experiments", parts, charts, loop(book))
 
 
 def library_name(library: str) -> str:

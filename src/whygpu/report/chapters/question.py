@@ -1,8 +1,8 @@
 """The opening: the question, the short answer, three figures."""
 
 from whygpu.report.book import Book
-from whygpu.report.chapters.machine import ridge
-from whygpu.report.chapters.same import flop_share
+from whygpu.report.chapters.bandwidth import ridge
+from whygpu.report.chapters.shares import flop_share
 from whygpu.report.chapters.trials import largest_speedup
 from whygpu.report.chapters.words import hedged, invented
 from whygpu.report.view import Chapter, Headline, Value

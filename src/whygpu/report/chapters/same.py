@@ -1,15 +1,18 @@
-"""Chapter 6: one ledger of drawing and thinking: what is a product, and what is not."""
+"""Game and LLM row by row: one ledger of drawing and thinking: what is a product, and what is not."""
 
 from whygpu.report.book import Book
 from whygpu.report.chapters.drawing import main_scene, step_name
+from whygpu.report.chapters.guesses import drawing_share
+from whygpu.report.chapters.shares import flop_share, time_share
 from whygpu.report.chapters.words import in_order, scope, workload_name
+from whygpu.report.exhibits import shown
 from whygpu.report.figures import shares
 from whygpu.report.palette import LIGHT
-from whygpu.report.view import Cell, Chapter, Chart, Column, Table, Value
+from whygpu.report.view import Cell, Chapter, Chart, Column, Table
 from whygpu.story import numbers
 from whygpu.story.results import LedgerResult, LedgerShare, Shape
 
-__all__ = ["WORKLOADS", "flop_share", "same", "stage_products", "time_share"]
+__all__ = ["WORKLOADS", "same", "stage_products"]
 
 WORKLOADS = ("draw", "think")
 NEARLY_ALL = 0.9
@@ -39,7 +42,7 @@ def same(book: Book) -> Chapter | None:
         "shapes": [(workload, shape_table(book, ledger, workload)) for workload in heard],
         "beside": beside(book, ledger) if len(heard) == 2 else None,
     }
-    return Chapter("same", parts, (chart,))
+    return Chapter("same", parts, (chart,), drawing_share(book), shown(book, "same"))
 
 
 def verdict(ledger: LedgerResult) -> str:
@@ -48,20 +51,6 @@ def verdict(ledger: LedgerResult) -> str:
     if share["think"] < NEARLY_ALL:
         return "neither"
     return "holds" if share["draw"] >= NEARLY_ALL else "think"
-
-
-def flop_share(book: Book, workload: str) -> Value:
-    """Share of a workload's FLOP that is products."""
-    assert book.results.ledger is not None
-    share = book.results.ledger.product_flop_share[workload]
-    return Value(numbers.percent(share), book.derived("report.how.flop_share"))
-
-
-def time_share(book: Book, workload: str) -> Value:
-    """Share of a workload's time that is products."""
-    assert book.results.ledger is not None
-    share = book.results.ledger.product_time_share[workload]
-    return Value(numbers.percent(share), book.measured("report.how.time_share"))
 
 
 def stage_products(ledger: LedgerResult) -> list[LedgerShare]:
@@ -219,6 +208,14 @@ def beside(book: Book, ledger: LedgerResult) -> Table | None:
     share = {w: numbers.percent(ledger.product_flop_share[w]) for w in WORKLOADS}
     rates = {"draw": drawn.frames_per_second, "think": thought.decode_tokens_per_second}
     items = {"draw": drawn.vertices, "think": thought.prompt_tokens}
+    flop = flop_per_item(ledger)
+    found = book.exhibits.get("same")
+    if found is not None:  # one frame of the main scene, one token: the figures that the exhibit shows
+        figures = {
+            w: found.figures[key] for w, key in zip(WORKLOADS, ("frame_flop", "token_flop"), strict=True)
+        }
+        flop = {w: str(figure) for w, figure in figures.items()}
+        each = book.tag(figures["draw"].basis, "; ".join(f.source for f in figures.values()), foreign=True)
     tags = {
         "items": (book.derived("report.how.scene"), book.measured("report.how.tokens")),
         "share": (counted, counted),
@@ -242,7 +239,7 @@ def beside(book: Book, ledger: LedgerResult) -> Table | None:
         row("product", words("product")),
         row("formula", dict.fromkeys(WORKLOADS, formula)),
         row("share", share),
-        row("flop", flop_per_item(ledger)),
+        row("flop", flop),
         row("rate", words("rate", n={w: numbers.significant(rates[w]) for w in WORKLOADS})),
         row("result", words("result")),
     ]

@@ -18,10 +18,12 @@
     for (const key of keys) target = target[key] ??= {};
     target[last] = value;
   };
+  const folds = [...document.querySelectorAll("details.fold")];
   const draw = (print) => {
     const font = getComputedStyle(document.body).getPropertyValue("--sans").trim();
     for (const [id, chart] of Object.entries(page.charts)) {
       const box = document.getElementById(id);
+      if (!print && !box.clientWidth) continue; // in a closed chapter; drawn when that opens
       const small = narrow.matches && !print;
       const { data, layout } = coloured(structuredClone(chart.figure), dark.matches && !print);
       if (small) for (const [path, value] of Object.entries(chart.narrow)) assign(layout, path, value);
@@ -36,11 +38,41 @@
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => draw(false));
   };
+
+  /* On a narrow screen chapters are folded; a link into one opens it, printing opens all. */
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target?.closest("details.fold") ?? target?.querySelector?.("details.fold");
+    if (!fold) return;
+    fold.open = true;
+    target.scrollIntoView();
+  };
+  const fit = () => {
+    for (const fold of folds) fold.open = !narrow.matches;
+    reveal();
+  };
+  fit();
+  narrow.addEventListener("change", fit);
+  addEventListener("hashchange", reveal);
+  for (const fold of folds) {
+    fold.addEventListener("toggle", redraw);
+    fold.querySelector("summary").addEventListener("click", (event) => {
+      if (!narrow.matches) event.preventDefault();
+    });
+  }
   draw(false);
   addEventListener("resize", redraw);
   dark.addEventListener("change", redraw);
-  addEventListener("beforeprint", () => draw(true));
-  addEventListener("afterprint", () => draw(false));
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of closed) fold.open = true;
+    draw(true);
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
+    draw(false);
+  });
 
   /* The basis of a number: opens on hover, focus, click and tap, beside the number. */
   if (!HTMLElement.prototype.showPopover) return;

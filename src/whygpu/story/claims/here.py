@@ -49,6 +49,15 @@ class Here:
         self._disturbed: set[str] = set()
         self._analogies: Analogies | None = None
 
+    @classmethod
+    def of(cls, roofline: measure.Roofline, *trials: Any) -> "Here":
+        """What a run has measured just now: its roofline and the three experiments in order."""
+        here = cls("never")
+        here._groups["roofline"] = _roofs(roofline)
+        for group, trial in zip(_FIGURES, trials, strict=True):
+            here._groups[group] = _FIGURES[group](trial)
+        return here
+
     def value(self, name: str) -> Quantity:
         """One measured figure, ``experiment_1 loop`` or ``roofline gemm`` say.
 
@@ -126,10 +135,7 @@ class Here:
             roofline = measure.roofline(force=again, quick=not again, progress=self.progress)
         if roofline is None:
             return Missing("kept", what="roofline")
-        return {
-            "gemm": (roofline.gflops("fp32") * 1e9, "FLOP/s"),
-            "read": (roofline.read_bandwidth, "B/s"),
-        }
+        return _roofs(roofline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,13 @@ class Group:
     values: Values
     disturbed_at: float | None
     """When they were taken, seconds since 1970, if other work held the cores meanwhile; else None."""
+
+
+def _roofs(roofline: measure.Roofline) -> Values:
+    return {
+        "gemm": (roofline.gflops("fp32") * 1e9, "FLOP/s"),
+        "read": (roofline.read_bandwidth, "B/s"),
+    }
 
 
 def _experiment_1(result: experiments.Experiment1) -> Values:

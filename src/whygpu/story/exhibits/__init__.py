@@ -1,6 +1,6 @@
 """The exhibits: what an article shows as animations, every frame computed by the engine.
 
-One file an exhibit; ``base`` says what one is, ``canvas`` what it draws on; ``raster``, ``encode``, ``svg``
+One file an exhibit; ``base`` says what one is, ``canvas`` what it draws on; ``raster``, ``film``, ``svg``
 and ``page`` are what becomes of that. ``load(NAME)`` imports one exhibit alone.
 """
 
@@ -8,9 +8,9 @@ import difflib
 import importlib
 
 from whygpu.engine import UserError
-from whygpu.story.exhibits.base import Exhibit, Job, Numbers
+from whygpu.story.exhibits.base import Exhibit, Job, Known, Numbers
 
-__all__ = ["NAMES", "Exhibit", "Job", "Numbers", "load"]
+__all__ = ["NAMES", "Exhibit", "Job", "Known", "Numbers", "load"]
 
 NAMES = (
     "rotation",

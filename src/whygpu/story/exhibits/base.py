@@ -11,7 +11,7 @@ from whygpu.story import numbers as written
 from whygpu.story.exhibits.canvas import Shape, Sheet
 from whygpu.story.text import Texts
 
-__all__ = ["Exhibit", "Frame", "Job", "Number", "Numbers", "derived", "ease", "hold", "measured"]
+__all__ = ["Exhibit", "Frame", "Job", "Known", "Number", "Numbers", "derived", "ease", "hold", "measured"]
 
 QUESTION = "The GPU draws the cube and the GPU reads the word"
 """The sentence that the default model reads in ``attention``, ``mlp`` and ``block``."""
@@ -26,8 +26,8 @@ class Number:
 
     value: float
     unit: str
-    """``FLOP``, ``FLOP/s``, ``B``, ``B/s``, ``FLOP/B``, ``s``, ``x``, ``%``, ``°``, or nothing: a count or
-    a coordinate."""
+    """``FLOP``, ``FLOP/s``, ``B``, ``B/s``, ``FLOP/B``, ``Hz``, ``s``, ``x``, ``%``, ``°``, or nothing: a
+    count or a coordinate."""
     basis: Basis
     source: str
 
@@ -46,7 +46,7 @@ class Number:
             return f"{written.significant(self.value)} ×"
         if self.unit in ("FLOP", "B") and self.value < 1000:
             return f"{self.value:,.0f} {self.unit}"
-        if self.unit in ("FLOP", "FLOP/s", "B", "B/s", "W"):
+        if self.unit in ("FLOP", "FLOP/s", "FLOP/s/W", "B", "B/s", "W", "Hz"):
             return written.si(self.value, self.unit)
         text = f"{self.value:,.0f}" if self.value == int(self.value) else written.significant(self.value)
         return f"{text.replace('-', '−')}{self.unit if self.unit == '°' else f' {self.unit}'}".rstrip()
@@ -90,6 +90,20 @@ def derived(value: float, unit: str, source: str) -> Number:
     return Number(value, unit, Basis.DERIVED, source)
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the main job has measured already; exhibits of the same thing show the same figures."""
+
+    scene: Any
+    """The loaded scene ``character`` ..."""
+    frame_seconds: float
+    """... the median time of its frame at 1280 x 720 ..."""
+    stages: Mapping[str, float]
+    """... and its seconds by stage."""
+    token_seconds: float
+    """Mean time of a decoded token."""
+
+
 @dataclass
 class Job:
     """What somebody asked for, and what several exhibits share: the model is loaded once."""
@@ -99,6 +113,7 @@ class Job:
     model_name: str | None = None
     sentence: str = QUESTION
     progress: Progress = silent
+    known: Known | None = None
     shared: dict[str, Any] = field(default_factory=dict)
 
     @functools.cached_property
@@ -158,6 +173,10 @@ class Exhibit:
         sheet = Sheet(texts, self.name)
         self.picture(sheet, found, phase % 1.0)
         return sheet
+
+    def still(self, found: Numbers, texts: Texts) -> Frame:
+        """The moment that stands for the whole."""
+        return Frame(self.sheet(found, texts, self.poster).shapes, 0)
 
     def frames(self, found: Numbers, texts: Texts) -> Iterator[Frame]:
         """The whole loop; equal moments that follow each other are one frame that stays longer."""

@@ -7,11 +7,15 @@ margin, the title, the line under it and the foot, so that they look like pages 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from whygpu.story.exhibits.fonts import shown
 from whygpu.story.exhibits.fonts import width as text_width
 from whygpu.story.exhibits.palette import mix
 from whygpu.story.text import Texts
 
 __all__ = ["HEIGHT", "MARGIN", "WIDTH", "Picture", "Shape", "Sheet", "number"]
+
+LONGEST = 40
+"""Characters of a name that others gave."""
 
 WIDTH, HEIGHT, MARGIN = 960, 540, 36
 
@@ -63,8 +67,9 @@ class Sheet:
         self._fade = 1.0
 
     def say(self, key: str, /, **values: object) -> str:
-        """A sentence of this exhibit: ``exhibit.NAME.KEY``."""
-        return self.t(f"exhibit.{self.name}.{key}", **values)
+        """A sentence of this exhibit: ``exhibit.NAME.KEY``; names of models and machines are made to fit."""
+        fit = {k: shown(v)[:LONGEST] if isinstance(v, str) else v for k, v in values.items()}
+        return self.t(f"exhibit.{self.name}.{key}", **fit)
 
     def head(self, **values: object) -> None:
         """Title, the line under it, and the foot that says where the numbers come from."""

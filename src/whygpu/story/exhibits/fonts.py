@@ -11,7 +11,7 @@ from typing import Any
 
 from whygpu.engine import UserError
 
-__all__ = ["face", "missing", "runs", "width"]
+__all__ = ["face", "missing", "runs", "shown", "width"]
 
 WEIGHTS = ("regular", "bold")
 
@@ -46,6 +46,11 @@ def _tofu(weight: str) -> bytes:
 def missing(text: str) -> str:
     """The characters of a text that the regular face cannot draw, in order."""
     return "".join(c for c in dict.fromkeys(text) if not _covered("regular", c))
+
+
+def shown(text: str) -> str:
+    """A text that others wrote: a question mark for each character that has no glyph, one line."""
+    return "".join(" " if c.isspace() else "?" if missing(c) else c for c in text)
 
 
 @functools.lru_cache(8192)

@@ -13,7 +13,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from whygpu.story.exhibits.base import Exhibit, Frame, Numbers
+from whygpu.story.exhibits.base import Exhibit, Frame, Number, Numbers
 from whygpu.story.exhibits.canvas import HEIGHT, WIDTH
 from whygpu.story.exhibits.palette import DARK, LIGHT
 from whygpu.story.exhibits.svg import Elements
@@ -26,11 +26,12 @@ PLAY = '<svg class="x-off" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 2l
 PAUSE = '<svg class="x-on" viewBox="0 0 16 16" aria-hidden="true"><path d="M3 2h4v12H3zm6 0h4v12H9z"/></svg>'
 
 
-def fragment(exhibit: Exhibit, found: Numbers, language: str, *, thin: int = 1) -> str:
+def fragment(exhibit: Exhibit, found: Numbers, language: str, *, thin: int = 1, data_too: bool = True) -> str:
     """A ``<figure>`` with the picture, its player, the numbers as text, and all data as JSON.
 
     Without a script it shows the poster and the numbers. Of the frames every ``thin``-th is kept, shown as
-    much longer: a page that embeds all exhibits stays small.
+    much longer: a page that embeds all exhibits stays small. ``data_too``: False where
+    that page carries the data already.
     """
     t = texts(language)
     name = exhibit.name
@@ -61,7 +62,7 @@ def fragment(exhibit: Exhibit, found: Numbers, language: str, *, thin: int = 1) 
         f'<p class="x-hint x-narrow">{escape(t("exhibit.scroll"))}</p>'
         f"{_controls(t)}{_sliders(t) if exhibit.live else ''}{_hint(exhibit, t)}{_figures(exhibit, found, t)}"
         f'<script type="application/json" class="x-data">{_json(data)}</script>'
-        f'<script type="application/json" class="x-numbers">{_json(found.as_dict())}</script></figure>'
+        f"{_numbers(found) if data_too else ''}</figure>"
     )
 
 
@@ -146,13 +147,23 @@ def _figures(exhibit: Exhibit, found: Numbers, t: Texts) -> str:
     rows = []
     for key, figure in found.figures.items():
         basis = t(f"exhibit.basis.{figure.basis.name.lower()}")
-        tip = escape(f"{basis}: {figure.source}")
+        tip = escape(t("exhibit.tip", basis=basis, source=figure.source))
         rows.append(
             f"<div><dt>{escape(t(f'exhibit.{exhibit.name}.figure.{key}'))}</dt>"
-            f'<dd tabindex="0" data-tip="{tip}">{escape(str(figure))}'
+            f'<dd tabindex="0" data-tip="{tip}">{escape(_written(figure, t))}'
             f"<small>{escape(basis)}</small></dd></div>"
         )
     return f'<dl class="x-figures" aria-label="{escape(t("exhibit.figures"))}">{"".join(rows)}</dl>'
+
+
+def _written(figure: Number, t: Texts) -> str:
+    """The figure with its unit in the reader's language."""
+    key = f"exhibit.unit.{figure.unit}"
+    return str(figure).replace(figure.unit, t(key)) if figure.unit and t.has(key) else str(figure)
+
+
+def _numbers(found: Numbers) -> str:
+    return f'<script type="application/json" class="x-numbers">{_json(found.as_dict())}</script>'
 
 
 def _json(value: Any) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from whygpu import engine, think
 from whygpu.engine import Ledger, UserError
-from whygpu.story.exhibits.fonts import missing
+from whygpu.story.exhibits.fonts import shown
 
 __all__ = ["Reading", "read"]
 
@@ -95,7 +95,7 @@ def read(model: Any, sentence: str) -> Reading:
     entering = np.stack(observer.entering)
     if len(entering) == 2 * a.layers:  # gate and up take the same
         entering = entering[::2]
-    words = ["".join("?" if missing(c) else c for c in model.tokenizer.decode([token])) for token in ids]
+    words = [shown(model.tokenizer.decode([token])) for token in ids]
     return Reading(words, attention, entering, np.stack(observer.hidden), ledger, model.invented)
 
 

@@ -124,7 +124,7 @@ def _roofline(sheet: Sheet, data: Any, lit: set[str]) -> None:
         text = f"{sheet.say(f'stage.{name}')}: {written.si(flops, 'FLOP/s')}"
         text += f", {written.significant(intensity)} FLOP/B" if inside else f", {sheet.say('registers')}"
         plane.point(sheet, intensity, flops, who, 7 if on else 5, tip=text)
-        anchor, dx = ("r", -11.0) if not inside or name == "prefill" else ("l", 10.0)
+        anchor, dx = ("l", 10.0) if inside else ("r", -11.0)
         plane.label(
             sheet,
             intensity,
@@ -133,7 +133,7 @@ def _roofline(sheet: Sheet, data: Any, lit: set[str]) -> None:
             who,
             anchor,
             dx,
-            {"shade": 18, "decode": 20}.get(name, 4),
+            {"shade": 18, "decode": 20, "prefill": 20}.get(name, 4),
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from whygpu.engine import Basis
 from whygpu.story.exhibits.base import Exhibit, Job, Numbers, measured
 from whygpu.story.exhibits.canvas import Sheet
+from whygpu.story.exhibits.fonts import shown
 from whygpu.story.exhibits.palette import mix
 
 __all__ = ["EXHIBIT", "detect"]
@@ -57,7 +58,7 @@ def numbers(job: Job) -> Numbers:
 def detect(cell: dict[str, Any]) -> dict[str, Any]:
     """What of one cell of the table is here: its label and a list of findings with versions."""
     found = [*_devices(cell), *_libraries(cell), *_packages(cell)]
-    return {"label": cell["label"], "found": list(dict.fromkeys(found))}
+    return {"label": cell["label"], "found": [shown(name) for name in dict.fromkeys(found)]}
 
 
 def _devices(cell: dict[str, Any]) -> list[str]:

@@ -6,15 +6,20 @@ from whygpu.report.chapters.words import hedged_caption, scope
 from whygpu.report.view import Chapter
 from whygpu.story import numbers
 
-__all__ = ["method"]
+__all__ = ["sources"]
 
 LIMITS = range(1, 7)
 ELSEWHERE, BYTES, SHARES = 2, 4, 5
 """The limits that speak of other machines, of multiplying bytes, of shares in the ledger."""
 
 SOURCES = (
+    ("report.source.cuda", "https://docs.nvidia.com/cuda/cuda-c-programming-guide/"),
+    ("report.source.nvidia", "https://www.nvidia.com/en-us/on-demand/session/gtcspring21-s31151/"),
+    ("report.source.alexnet", "https://papers.nips.cc/paper/4824-imagenet-classification-with-deep-convolutional-neural-networks"),
     ("report.source.roofline", "https://doi.org/10.1145/1498765.1498785"),
     ("report.source.attention", "https://arxiv.org/abs/1706.03762"),
+    ("report.source.karpathy", "https://www.youtube.com/watch?v=kCc8FmEb1nY"),
+    ("report.source.dettmers", "https://timdettmers.com/2023/01/30/which-gpu-for-deep-learning/"),
     ("report.source.gpt2", "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf"),
     ("report.source.gpt3", "https://arxiv.org/abs/2005.14165"),
     ("report.source.smollm2", "https://arxiv.org/abs/2502.02737"),
@@ -24,7 +29,7 @@ SOURCES = (
 )  # fmt: skip
 
 
-def method(book: Book) -> Chapter:
+def sources(book: Book) -> Chapter:
     """The view of the chapter."""
     t, results = book.t, book.results
     kinds = [kind.name.lower() for kind in Basis]
@@ -37,9 +42,10 @@ def method(book: Book) -> Chapter:
         "quick": results.quick,
         "run": t(f"report.method.run.{scope(book)}", device=results.device, threads=results.threads),
         "limits": [f"report.limit.{number}" for number in LIMITS if does_apply(book, number)],
+        "left_out": list(results.left_out.items()),
         "sources": [(t(key), address) for key, address in SOURCES],
     }
-    return Chapter("method", parts)
+    return Chapter("sources", parts)
 
 
 def does_apply(book: Book, number: int) -> bool:

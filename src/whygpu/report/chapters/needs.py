@@ -1,22 +1,25 @@
-"""Chapter 7: what the same token would need at least on other machines."""
+"""What this machine would need, and what the same token would need at least on other machines."""
 
 from whygpu.engine.basis import Basis
 from whygpu.measure.machine import Figure
 from whygpu.predict import Bound, labels
 from whygpu.report.book import Book
+from whygpu.report.chapters.guesses import guess, times
 from whygpu.report.figures import grouped_times
 from whygpu.report.foreign import plain
 from whygpu.report.palette import LIGHT
 from whygpu.report.units import binary
-from whygpu.report.view import Cell, Chapter, Chart, Column, Table, Tag
+from whygpu.report.view import Cell, Chapter, Chart, Column, Guess, Table, Tag, Value
 from whygpu.story import numbers
 
-__all__ = ["elsewhere"]
+__all__ = ["needs"]
 
+PACE = 10
+"""Tokens a second: faster than most people read."""
 COLOURS = ("think", "draw", "here", "rest")
 
 
-def elsewhere(book: Book) -> Chapter | None:
+def needs(book: Book) -> Chapter | None:
     """The view of the chapter; None where nothing was worked out."""
     bounds = book.results.elsewhere
     if not bounds:
@@ -24,12 +27,82 @@ def elsewhere(book: Book) -> Chapter | None:
     picture = chart(book, bounds)
     alike = all(bound.binds == "bandwidth" for bound in bounds)
     parts = {
+        "needs": need_table(book, bounds),
+        "pace": Value(str(PACE), book.tag(Basis.ASSUMED, book.t("report.how.pace"))),
         "chart": picture,
         "times": time_table(book, bounds),
         "why": book.t("report.elsewhere.why.bandwidth" if alike else "report.elsewhere.why.mixed"),
         "machines": machine_table(book, bounds),
     }
-    return Chapter("elsewhere", parts, (picture,))
+    return Chapter("needs", parts, (picture,), question(book, bounds))
+
+
+def ours(book: Book, bounds: list[Bound]) -> list[Bound]:
+    """This machine's bounds, a model each."""
+    return [bound for bound in bounds if is_here(book, bound)]
+
+
+def times_bandwidth(bound: Bound) -> float:
+    """How many times its bandwidth the pace would take."""
+    return bound.bytes.value * PACE / bound.machine.bandwidth.value
+
+
+def question(book: Book, bounds: list[Bound]) -> Guess | None:
+    """How many times this machine's bandwidth the largest model would need."""
+    here = ours(book, bounds)
+    if not here:
+        return None
+    largest = max(here, key=lambda bound: bound.bytes.value)
+    value = Value(book.times(times_bandwidth(largest)), book.derived("report.how.need", pace=PACE))
+    choices = (2, 10, 100, 1000)
+    return guess(
+        book, "needs", times_bandwidth(largest), value, choices, times, model=largest.model, pace=PACE
+    )
+
+
+def need_table(book: Book, bounds: list[Bound]) -> Table | None:
+    """Memory and bandwidth for a reading pace, against what is here, and who has both."""
+    here = ours(book, bounds)
+    if not here:
+        return None
+    t, known = book.t, book.measured("report.how.host")
+    columns = [
+        Column(t("report.needs.model"), numeric=False),
+        Column(t("report.needs.memory"), book.derived("report.how.need_memory")),
+        Column(t("report.needs.memory.here"), known),
+        Column(t("report.needs.bandwidth"), book.derived("report.how.need", pace=PACE)),
+        Column(t("report.needs.times"), book.derived("report.how.need_times")),
+        Column(t("report.needs.enough"), book.derived("report.how.need_enough"), numeric=False),
+    ]
+    rows = []
+    for bound in here:
+        memory = bound.machine.memory
+        rows.append(
+            [
+                Cell(model_title(book, bound.model), mark="think"),
+                Cell(binary(bound.needed.value)),
+                Cell("–" if memory is None else binary(memory.value), note=fit(book, bound)),
+                Cell(numbers.si(bound.bytes.value * PACE, "B/s")),
+                Cell(book.times(times_bandwidth(bound)), mark="strong"),
+                Cell(enough(book, bounds, bound.model)),
+            ]
+        )
+    return Table(t("report.needs.table", pace=PACE), columns, rows)
+
+
+def fit(book: Book, bound: Bound) -> str:
+    """Whether the memory holds the model."""
+    key = {True: "fits", False: "too_large", None: "unknown"}[bound.fits]
+    return book.t(f"report.needs.fits.{key}")
+
+
+def enough(book: Book, bounds: list[Bound], model: str) -> str:
+    """The slowest machine of the comparison that holds the model and keeps the pace."""
+    able = [b for b in bounds if b.model == model and b.fits and b.seconds * PACE <= 1]
+    if not able:
+        return book.t("report.needs.nobody")
+    slowest = max(able, key=lambda bound: bound.seconds)
+    return book.t("report.elsewhere.here") if is_here(book, slowest) else slowest.machine.name
 
 
 def by_machine(bounds: list[Bound]) -> dict[str, dict[str, Bound]]:

@@ -1,4 +1,4 @@
-"""Chapter 2: what this machine can do, and where the work of this run stands on its roofline."""
+"""Bandwidth: what this machine can do, and where the work of this run stands on its roofline."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,16 +7,19 @@ from whygpu.engine.basis import Basis
 from whygpu.measure import Flag, Rate, Roofline, Timing
 from whygpu.report.book import Book
 from whygpu.report.chapters.drawing import step_name
+from whygpu.report.chapters.guesses import guess
+from whygpu.report.chapters.guesses import plain as plain_number
 from whygpu.report.chapters.same import stage_products
 from whygpu.report.chapters.trials import products
 from whygpu.report.chapters.words import hedged_caption, scope, workload_name
+from whygpu.report.exhibits import shown
 from whygpu.report.figures import Point, Roof, roofline
 from whygpu.report.foreign import plain
 from whygpu.report.units import binary
 from whygpu.report.view import Cell, Chapter, Chart, Column, Headline, Table, Tag, Value
 from whygpu.story import numbers
 
-__all__ = ["machine", "ridge"]
+__all__ = ["bandwidth", "host_facts", "launch_table", "ridge"]
 
 STREAMS = ("read", "copy", "triad")
 ANOTHER_TIME = timedelta(minutes=10)
@@ -36,7 +39,7 @@ class Work:
     flops: float
 
 
-def machine(book: Book) -> Chapter:
+def bandwidth(book: Book) -> Chapter:
     """The view of the chapter."""
     measured = book.results.roofline
     work = all_work(book)
@@ -47,12 +50,13 @@ def machine(book: Book) -> Chapter:
         "chart": chart,
         "points": point_table(book, measured, work),
         "rates": rate_table(book, measured),
-        "host": host_facts(book, measured),
         "notes": roof_notes(book, measured),
         "flags": [flag_text(book, flag) for flag in measured.flags if flag.code not in DISTURBED],
         "ridge": ridge(book),
     }
-    return Chapter("machine", parts, (chart,))
+    meet = measured.ridge("fp32")
+    question = guess(book, "bandwidth", meet, ridge(book), (0.5, 5, 50, 500), plain_number)
+    return Chapter("bandwidth", parts, (chart,), question, shown(book, "roofline"))
 
 
 def flag_text(book: Book, flag: Flag) -> str:
@@ -186,7 +190,7 @@ def roofline_chart(book: Book, measured: Roofline, work: list[Work]) -> Chart:
             "annotations.0.font.size": 10,
             "annotations.0.x": figure["layout"]["xaxis"]["range"][1],
             "annotations.0.xanchor": "right",
-            "annotations.0.yshift": 9,
+            "annotations.0.yshift": 24,
             "margin.l": 8,
             "margin.r": 8,
             "yaxis.title.text": "",
@@ -252,8 +256,21 @@ def rate_table(book: Book, measured: Roofline) -> Table:
                 Cell(numbers.percent(rate.timing.spread)),
             ]
         )
-    rows += [launch_row(book, launch.name, launch.threads, launch.timing) for launch in measured.launches]
     return Table(t("report.machine.rates"), columns, rows)
+
+
+def launch_table(book: Book, measured: Roofline) -> Table:
+    """What it costs to start a small piece of work."""
+    t = book.t
+    columns = [
+        Column(t("report.machine.what"), numeric=False),
+        Column(t("report.machine.threads"), book.measured("report.how.sweep")),
+        Column(t("report.machine.median"), book.measured("report.how.median")),
+        Column(t("report.machine.fastest"), book.measured("report.how.fastest")),
+        Column(t("report.machine.spread"), book.derived("report.how.spread")),
+    ]
+    rows = [launch_row(book, launch.name, launch.threads, launch.timing) for launch in measured.launches]
+    return Table(t("report.machine.launches"), columns, rows)
 
 
 def launch_row(book: Book, name: str, threads: int, timing: Timing) -> list[Cell]:

@@ -1,15 +1,17 @@
-"""Chapter 5: the question, the model's answer, and what a token costs."""
+"""One token's cost: the question, the model's answer, and what each of its tokens took."""
 
 from whygpu.report.book import Book
+from whygpu.report.chapters.guesses import bytes_of_token
 from whygpu.report.chapters.words import hedged, hedged_caption
+from whygpu.report.exhibits import shown
 from whygpu.report.view import Cell, Chapter, Column, Headline, Table, Value
 from whygpu.story import numbers
 from whygpu.story.results import Thinking
 
-__all__ = ["thinking"]
+__all__ = ["token"]
 
 
-def thinking(book: Book) -> Chapter | None:
+def token(book: Book) -> Chapter | None:
     """The view of the chapter; None where nothing was thought."""
     result = book.results.thinking
     if result is None:
@@ -27,7 +29,7 @@ def thinking(book: Book) -> Chapter | None:
         "parameters": Value(numbers.si(result.parameters, ""), book.derived("report.how.parameters")),
         "bytes": bytes_per_token(book, result),
     }
-    return Chapter("thinking", parts)
+    return Chapter("token", parts, guess=bytes_of_token(book), exhibits=shown(book, "batch"))
 
 
 def decode_rate(book: Book, result: Thinking) -> Value:
