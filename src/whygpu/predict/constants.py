@@ -11,7 +11,7 @@ from typing import Any
 from whygpu.predict.calibrate import Calibration, doubt_of
 from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Key
-from whygpu.predict.read_serving import SERVING_DENSE, SERVING_MOE
+from whygpu.predict.serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.read_training import TRAINING
 from whygpu.predict.terms import DECODE, PREFILL, Form, looseness
 

@@ -14,7 +14,7 @@ from whygpu.predict.constants import FORMS, Estimate, estimate
 from whygpu.predict.memory import CACHE_BYTES, Memory, memory, spilled
 from whygpu.predict.names import hardware, split_count
 from whygpu.predict.quants import storage
-from whygpu.predict.read_serving import Serving
+from whygpu.predict.serving import Serving
 from whygpu.predict.terms import peak, weights_read
 
 __all__ = ["Inference", "inference"]
@@ -301,6 +301,7 @@ def _served(case: Case, reply: int) -> Serving:
         output=max(reply, 1),
         dense_mode=width,
         expert_mode=width,
+        expert_bits=case.bits,
     )
 
 
