@@ -89,7 +89,7 @@ def matrices(form: Form, s: Sample) -> tuple[Problem, dict[str, int]]:
             for term in case:
                 for key in term:
                     seen[name_of(key)].add(str(chip))
-    kept = sorted(name for name, by in seen.items() if len(by) > 1 or name.endswith(":"))
+    kept = sorted(name for name, by in seen.items() if len(by) >= form.chips or name.endswith(":"))
     built = problem(work, keys, form.priors, form.groups, form.power, kept)
     return built, {name: len(seen[name]) for name in kept}
 

@@ -48,6 +48,10 @@ NODES = 25e-6
 """More for each doubling beyond one node of eight: assumed from network latency."""
 HEAD_BITS = 16.0
 """Published 8 and 4 bit checkpoints leave the output head as it was."""
+BURST = {"sglang": 0.45, "trtllm": 0.1, "vllm": 0.1}
+"""The share of a request's time that passes before its first token where prompts are 16 times as long as replies
+(medians of the time to first token in measurements/serving.csv, batches of 128): prompts that wait together are
+pushed through together, and so interrupt the replies of fewer others."""
 BUDGET = 8192
 """Tokens that a step pushes through at most: the usual setting of vLLM, SGLang and TensorRT-LLM on large
 devices."""
@@ -98,6 +102,19 @@ class Serving(Case):
         return max(1.0, min(self.batch, room / each)) if room > 0 else min(self.batch, 4.0)
 
 
+def held(case: Serving, tokens: float) -> float:
+    """Bytes of weights that each device reads for so many tokens."""
+    o, tensor = case.outline, max(1, case.count // case.copies)
+    always = (o.fixed * case.bits + o.head * HEAD_BITS) / 8 / tensor
+    return always + o.experts_read(tokens, EVENNESS) * case.expert_bits / 8 / case.count
+
+
+def size_key(case: Serving, tokens: float, name: str) -> Key:
+    """Large matrices are read at a better rate than small ones: log of bytes a layer against 64 MB, 8 to 512."""
+    size = held(case, tokens) / case.outline.layers / 64e6
+    return name, math.log(min(8.0, max(0.125, size)))
+
+
 def serving_work(case: Case) -> Work:
     """One step of ``running`` sequences, averaged over steps with and without a part of a prompt."""
     assert isinstance(case, Serving)
@@ -106,18 +123,20 @@ def serving_work(case: Case) -> Work:
     share, chunk = case.prompted
     newcomers = share * chunk / case.input  # prompts a step
     depth = case.input + case.output / 2
-    always = (o.fixed * case.bits + o.head * HEAD_BITS) / 8 / tensor
     half = peak_half(case.machine)
     dense_rate = half * rate_of(case.dense_mode, case.machine) * n
     expert_rate = half * rate_of(case.expert_mode, case.machine) * n
     used = o.active - o.fixed - o.head
 
     def read(tokens: float) -> float:
-        return (always + o.experts_read(tokens, EVENNESS) * case.expert_bits / 8 / n) / bandwidth
+        return held(case, tokens) / bandwidth
 
     def multiply(tokens: float) -> float:
         head = 2 * o.head * b / (half * n)
         return 2 * tokens * (o.fixed / dense_rate + used / expert_rate) + head
+
+    prompts = share * multiply(b + chunk)
+    spared = 1 - BURST.get(case.runtime, 0.1) * prompts / (prompts + read(b))
 
     kv_tensor = min(tensor, max(1, kv_heads(o)))
     cache = b / case.copies * o.cached(depth) * case.kv_bytes / kv_tensor
@@ -127,10 +146,11 @@ def serving_work(case: Case) -> Work:
     return (
         (1 - share) * read(b),
         (1 - share) * multiply(b),
-        share * read(b + chunk),
-        share * multiply(b + chunk),
+        spared * share * read(b + chunk),
+        spared * prompts,
         cache / bandwidth,
-        2 * (b * o.decode_attention(depth) + newcomers * o.prefill_attention(case.input)) / n / half,
+        2 * b * o.decode_attention(depth) / n / half,
+        spared * 2 * newcomers * o.prefill_attention(case.input) / n / half,
         o.layers * LAYER,
         sums * (ALPHA[n] if n in ALPHA else ALPHA[8] + NODES * math.log2(n / 8)),
         sums * 2 * (n - 1) / n * moved / link,
@@ -143,14 +163,15 @@ def serving_work(case: Case) -> Work:
 def serving_keys(case: Case) -> Keys:
     """Constants of a step."""
     assert isinstance(case, Serving)
-    n, b, (_, chunk) = case.count, case.running, case.prompted
+    b, (_, chunk) = case.running, case.prompted
     r, f = case.runtime, case.family
     kind = "moe" if case.outline.is_mixture else "dense"
     e = _mode(case.expert_mode)
     mla = "mla" if case.outline.groups[-1].pair != case.outline.groups[-1].prompt_pair else "gqa"
     spread = f"{'ep' if case.expert_parallel > 1 else 'tp'}{'dp' if case.copies > 1 else ''}"
     version = f"{r}|{case.version}"
-    weights: list[Key] = ["w:", f"wR:{r}", f"wV:{version}", f"wQ:{e}", f"wF:{f}", (f"wN:{kind}", _log(n / 4))]
+    scheduler = f"prR:{r}"  # what prefill costs those who decode: arrivals in bursts wait and decode together
+    weights: list[Key] = ["w:", f"wR:{r}", f"wV:{version}", f"wQ:{e}", f"wF:{f}"]
     product: list[Key] = [f"c_{e}:", f"cR:{r}", f"cF:{f}"]
     layer: list[Key] = ["lay:", f"layR:{r}|{kind}", f"layX:{mla}", f"layV:{version}|{kind}"]
     if kind == "moe":
@@ -158,12 +179,13 @@ def serving_keys(case: Case) -> Keys:
         product += ["cX:moe", f"cX:{spread}"]
         layer += ["layX:moe"]
     return (
-        (*weights, (f"wM:{kind}", _log(b / 16))),
+        (*weights, size_key(case, b, "wS:decode")),
         tuple(product),
-        tuple(weights),
-        (*product, (f"cM:{kind}", _log(chunk / 2048))),
+        (*weights, scheduler, size_key(case, b + chunk, "wS:prompt")),
+        (*product, (f"cM:{kind}", _log(chunk / 2048)), scheduler),
         ("kv:", f"kvR:{r}", f"kvX:{mla}", f"kvF:{f}"),
         ("at:", f"atR:{r}", f"atX:{mla}"),
+        ("pa:", f"paR:{r}", scheduler),
         tuple(layer),
         ("al:", f"alR:{r}"),
         ("be:", f"beR:{r}"),
@@ -208,13 +230,12 @@ def rate_of(mode: str, machine: Machine) -> float:
 
 
 PRIORS: dict[str, tuple[float, float]] = {
-    "w": (0.29, 0.1),
+    "w": (0.33, 0.1),
     "wR": (0, 0.08),
     "wQ": (0, 0.1),
     "wF": (0, 0.05),
     "wX": (0, 0.15),
-    "wM": (0, 0.05),
-    "wN": (0, 0.1),
+    "wS": (-0.14, 0.05),
     "c_bf16": (0.36, 0.15),
     "c_fp8": (0.69, 0.15),
     "c_block": (0.8, 0.15),
@@ -223,6 +244,9 @@ PRIORS: dict[str, tuple[float, float]] = {
     "cR": (0, 0.1),
     "cF": (0, 0.08),
     "cX": (0, 0.2),
+    "prR": (0, 0.2),
+    "pa": (0.69, 0.2),
+    "paR": (0, 0.1),
     "cM": (0, 0.07),
     "kv": (0.43, 0.15),
     "kvR": (0, 0.1),
@@ -257,6 +281,7 @@ TERMS = (
     "prompt_arithmetic",
     "cache",
     "attention",
+    "prompt_attention",
     "launches",
     "messages",
     "link",
@@ -264,7 +289,7 @@ TERMS = (
     "sequences",
     "prompts",
 )
-GROUPS = (0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+GROUPS = (0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 SERVING_DENSE = Form(
     "serving_dense",
     TERMS,
@@ -277,12 +302,13 @@ SERVING_DENSE = Form(
     noise=0.15,
     fit_noise=0.3,
     power=3.0,
+    chips=1,
 )
 SERVING_MOE = Form(
     "serving_moe",
     TERMS,
     GROUPS,
-    PRIORS,
+    {key: (centre, sd / 2) for key, (centre, sd) in PRIORS.items()},
     serving_work,
     serving_keys,
     device=0.05,
@@ -290,5 +316,6 @@ SERVING_MOE = Form(
     noise=0.30,
     fit_noise=0.3,
     power=3.0,
+    chips=1,
 )
 """Few rows speak for each constant, so the fit may move the centres only a little."""

@@ -53,6 +53,8 @@ class Form:
     fit_noise: float = 0.1
     """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
     power: float = 4.0
+    chips: int = 2
+    """Different chips that must speak for a constant; what fewer say is left to their own factors."""
 
 
 def looseness(case: Case) -> float:
