@@ -1,6 +1,7 @@
 """Measurements of serving runtimes (the columns of ``serving.csv``) as cases with measured times per
 token."""
 
+import re
 from collections.abc import Mapping
 
 from whygpu.engine import UserError
@@ -53,6 +54,7 @@ def serving_rows(row: Mapping[str, str]) -> list[Row]:
         output=number(row, "osl") or 1024.0,
         dense_mode=dense,
         expert_mode=expert,
+        sparse=re.search(r"glm-?5|v3\.2", model.lower()) is not None,
         version=".".join((row.get("backend_version") or "").split(".")[:2]),
         copies=copies,
         expert_parallel=expert_parallel,

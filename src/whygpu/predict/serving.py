@@ -71,6 +71,8 @@ class Serving(Case):
     version: str = ""
     """Of the runtime, its first two numbers."""
     expert_bits: float = 16.0
+    sparse: bool = False
+    """Whether an indexer picks the tokens that attention sees (DeepSeek-V3.2, arXiv 2512.02556; GLM-5)."""
 
     @property
     def prompted(self) -> tuple[float, float]:
@@ -174,6 +176,8 @@ def serving_keys(case: Case) -> Keys:
     weights: list[Key] = ["w:", f"wR:{r}", f"wV:{version}", f"wQ:{e}", f"wF:{f}"]
     product: list[Key] = [f"c_{e}:", f"cR:{r}", f"cF:{f}"]
     layer: list[Key] = ["lay:", f"layR:{r}|{kind}", f"layX:{mla}", f"layV:{version}|{kind}"]
+    if case.sparse:
+        layer += ["layS:sparse"]
     if kind == "moe":
         weights += ["wX:moe", f"wX:{spread}"]
         product += ["cX:moe", f"cX:{spread}"]
@@ -262,6 +266,7 @@ PRIORS: dict[str, tuple[float, float]] = {
     "stV": (0, 0.3),
     "wV": (0, 0.1),
     "layX": (0, 0.3),
+    "layS": (0.4, 0.3),
     "al": (0.0, 0.2),
     "alR": (0, 0.15),
     "be": (0.45, 0.2),
@@ -304,11 +309,14 @@ SERVING_DENSE = Form(
     power=3.0,
     chips=1,
 )
+MIXTURES = {"lay": (1.0, 0.1), "layV": (0.0, 0.5)}
+"""A mixture's block starts about twenty kernels (routing, sorting, two grouped products, quantising) and a dense
+one about a dozen; how many of them are fused changes from version to version."""
 SERVING_MOE = Form(
     "serving_moe",
     TERMS,
     GROUPS,
-    {key: (centre, sd / 2) for key, (centre, sd) in PRIORS.items()},
+    {key: (centre, sd / 2) for key, (centre, sd) in PRIORS.items()} | MIXTURES,
     serving_work,
     serving_keys,
     device=0.05,
