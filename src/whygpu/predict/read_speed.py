@@ -10,7 +10,8 @@ from whygpu.measure.machine import Figure, Machine
 from whygpu.models.lookup import find_outline
 from whygpu.predict.cases import Case, runtime_of
 from whygpu.predict.names import hardware, mixture, split_count
-from whygpu.predict.quants import storage
+from whygpu.models.outline import Outline
+from whygpu.predict.quants import Storage, storage
 
 __all__ = ["Row", "machine_of", "number", "speed_rows"]
 
@@ -102,15 +103,14 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         outline=outline,
         storage=held,
         bits=bits,
+        always_bits=always_bits(outline, held, row.get("quant") or ""),
         machine=machine,
         runtime=runtime,
         count=count,
         batch=batch,
         depth=_depth(row, notes, backend, prompt, generated),
         prompt=prompt or 512.0,
-        host="small"
-        if re.search(r"Raspberry Pi host|RISC-V|Pi CM\d|Radxa", notes + row["device"]) and runtime != "cpu"
-        else "usual",
+        host="small" if _SMALL.search(notes + row["device"]) and runtime != "cpu" else "usual",
         spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
@@ -135,6 +135,17 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     if not found:
         raise UserError("neither decode_tok_s nor prefill_tok_s (with prompt_tokens) is given")
     return found
+
+
+_SMALL = re.compile(r"Raspberry Pi|RISC-V|\bPi (CM)?\d|HiFive|P550", re.IGNORECASE)
+"""Hosts whose processor is slow to start a GPU's kernels."""
+
+
+def always_bits(outline: Outline, held: Storage, quant: str) -> float:
+    """gpt-oss's experts come in MXFP4; files keep the rest in 8 bits or, named F16, in 16 (their sizes say so)."""
+    if held.kind != "mx4" or not outline.name.startswith("gpt-oss"):
+        return 0.0
+    return 16.0 if re.search(r"f16", quant, re.IGNORECASE) else 8.5
 
 
 def _flash(text: str, date: str, runtime: str) -> bool:

@@ -23,6 +23,9 @@ SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 """Runtimes whose devices work on each layer together; the others take turns, layer by layer."""
 UBATCH = 512.0
 """Tokens of a prompt that llama.cpp pushes through at once."""
+LARGE = 3e10
+"""Parameters from which on llama.cpp overlaps hardly two pieces of a prompt over its devices (seen on eight cards by
+one source; the cause is not known)."""
 EVENNESS = 0.9
 """How many of the experts beyond a token's own several tokens reach, against a perfectly even router
 (fitted on
@@ -98,7 +101,16 @@ def together(case: Case) -> int:
 def weights_read(case: Case) -> float:
     """Bytes of weights that one decode step reads."""
     o = case.outline
-    return (o.fixed + o.head + o.experts_read(case.batch, EVENNESS)) * case.bits / 8
+    return stored(case, o.experts_read(case.batch, EVENNESS))
+
+
+def stored(case: Case, experts: float) -> float:
+    """Bytes of the weights that every token meets and of so many expert weights."""
+    o, bits = case.outline, case.bits
+    if not case.always_bits or not o.is_mixture:
+        return (o.fixed + o.head + experts) * bits / 8
+    rest = (bits * o.parameters - case.always_bits * (o.parameters - o.expert_weights)) / o.expert_weights
+    return ((o.fixed + o.head) * case.always_bits + experts * max(rest, 1.0)) / 8
 
 
 def decode_work(case: Case) -> Work:
@@ -152,7 +164,7 @@ def decode_keys(case: Case) -> Keys:
         memory.append(f"memX:moe|{r}")
         layer.append("layX:moe")
     if case.host != "usual":
-        layer.append(f"layX:{case.host}")
+        layer.append(f"layH:{case.host}")
     return (
         tuple(memory),
         ("fl:", f"flR:{r}", f"flF:{f}", f"flQ:{v}|{q}"),
@@ -187,6 +199,7 @@ DECODE = Form(
         "layRF": (0, 0.25),
         "layV": (0, 0.3),
         "layX": (0, 0.4),
+        "layH": (1.0, 0.5),
         "kv": (0.5, 0.5),
         "kvR": (0, 0.4),
         "kvA": (0, 0.3),
@@ -209,10 +222,10 @@ def prefill_work(case: Case) -> Work:
     o, n = case.outline, together(case)
     passes = math.ceil(case.prompt / UBATCH)
     tokens = case.prompt / passes
-    read = passes * (o.fixed + o.head + o.experts_read(tokens, EVENNESS)) * case.bits / 8
+    read = passes * stored(case, o.experts_read(tokens, EVENNESS))
     rate = peak(case) * n
     if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
-        pieces = min(passes, 4)
+        pieces = min(passes, 2 if o.parameters > LARGE else 4)
         rate *= case.count * pieces / (pieces + case.count - 1)
     attention = 2 * o.prefill_attention(case.prompt, case.depth)
     return (
@@ -255,9 +268,7 @@ def prefill_keys(case: Case) -> Keys:
     if o.is_mixture:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
     if case.count > 1:
-        large = (
-            "large" if o.parameters > 3e10 else "small"
-        )  # of large models llama.cpp often pipelines nothing
+        large = "large" if o.parameters > LARGE else "small"
         product += [f"pfX:{r}|{min(case.count, 8)}", f"pfX:{r}|{min(case.count, 4)}|{large}"]
     return (
         ("mem:", f"memR:{r}", f"memF:{f}"),
