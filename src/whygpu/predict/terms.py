@@ -24,8 +24,8 @@ SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 UBATCH = 512.0
 """Tokens of a prompt that llama.cpp pushes through at once."""
 LARGE = 3e10
-"""Parameters from which on llama.cpp overlaps hardly two pieces of a prompt over its devices (seen on eight cards by
-one source; the cause is not known)."""
+"""Parameters from which on llama.cpp hardly overlaps pieces of a prompt over its devices: two pieces, and half of
+what that should gain (seen on eight cards by one source, with 8 billion and with 70; the cause is not known)."""
 EVENNESS = 0.9
 """How many of the experts beyond a token's own several tokens reach, against a perfectly even router
 (fitted on
@@ -226,7 +226,8 @@ def prefill_work(case: Case) -> Work:
     rate = peak(case) * n
     if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
         pieces = min(passes, 2 if o.parameters > LARGE else 4)
-        rate *= case.count * pieces / (pieces + case.count - 1)
+        gain = case.count * pieces / (pieces + case.count - 1) - 1
+        rate *= 1 + (0.5 * gain if o.parameters > LARGE else gain)
     attention = 2 * o.prefill_attention(case.prompt, case.depth)
     return (
         read * (1 - case.spilled) / case.machine.bandwidth.value / n,
@@ -269,7 +270,7 @@ def prefill_keys(case: Case) -> Keys:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
     if case.count > 1:
         large = "large" if o.parameters > LARGE else "small"
-        product += [f"pfX:{r}|{min(case.count, 8)}", f"pfX:{r}|{min(case.count, 4)}|{large}"]
+        product += [f"pfX:{r}|{min(case.count, 8)}", f"pfX:{r}|{min(case.count, 4)}|{large}", f"pfX:{r}|{large}|{q}"]
     return (
         ("mem:", f"memR:{r}", f"memF:{f}"),
         tuple(product),
