@@ -11,7 +11,7 @@ from whygpu.models.lookup import find_outline
 from whygpu.predict.cases import Case, runtime_of
 from whygpu.predict.names import hardware, mixture, split_count
 from whygpu.models.outline import Outline
-from whygpu.predict.quants import Storage, storage
+from whygpu.predict.quants import UNSAID, Storage, storage, usual_storage
 
 __all__ = ["Row", "machine_of", "number", "speed_rows"]
 
@@ -85,17 +85,20 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     backend = row.get("backend") or ""
     runtime = runtime_of(backend, machine)
     if re.search(r"lists processor as CPU", notes) or (
-        re.search(r"\bcpu\b", row["device"].lower()) and runtime not in ("itrex", "pytorch")
+        re.search(r"\bcpu\b", (row.get("device") or "").lower()) and runtime not in ("itrex", "pytorch")
     ):
         runtime = "cpu"
+    if machine.kind == "cpu" and runtime in ("vulkan", "rocm", "sycl", "metal", "cuda", "mlc"):
+        machine = _graphics(row.get("device") or "", machine)
     if runtime == "cpu" and machine.vendor == "Apple" and not machine.name.endswith("CPU"):
         machine = hardware(f"{machine.name.split('(')[0].strip()} CPU")
     stated = number(row, "params_b")
     outline = find_outline(row.get("model") or "", parameters=stated * 1e9 if stated else None)
-    held = storage(row.get("quant") or "not stated")
-    size = number(row, "file_gib")
-    bits = size * 2**30 * 8 / outline.parameters if size else held.bits
-    if size and not 0.6 < bits / held.bits < 1.7:
+    size, quant = number(row, "file_gib"), (row.get("quant") or "").strip()
+    average = size * 2**30 * 8 / outline.parameters if size else None
+    held = usual_storage(runtime, average) if quant.lower() in UNSAID else storage(quant)
+    bits = average or held.bits
+    if average and not 0.6 < bits / held.bits < 1.7:
         bits = held.bits
     prompt, generated = number(row, "prompt_tokens"), number(row, "gen_tokens")
     batch = number(row, "batch") or 1.0
@@ -110,7 +113,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         batch=batch,
         depth=_depth(row, notes, backend, prompt, generated),
         prompt=prompt or 512.0,
-        host="small" if _SMALL.search(notes + row["device"]) and runtime != "cpu" else "usual",
+        host="small" if _SMALL.search(notes + (row.get("device") or "")) and runtime != "cpu" else "usual",
         spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
@@ -135,6 +138,18 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     if not found:
         raise UserError("neither decode_tok_s nor prefill_tok_s (with prompt_tokens) is given")
     return found
+
+
+def _graphics(device: str, machine: Machine) -> Machine:
+    """The graphics beside a processor, where the label names them: "Ryzen 7 8845HS (780M)"."""
+    for part in re.split(r"[()/+,]| with | w/", device):
+        try:
+            found = hardware(part)
+        except UserError:
+            continue
+        if found.kind != "cpu":
+            return found
+    return machine
 
 
 _SMALL = re.compile(r"Raspberry Pi|RISC-V|\bPi (CM)?\d|HiFive|P550", re.IGNORECASE)

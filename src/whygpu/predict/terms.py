@@ -17,6 +17,9 @@ __all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 HOST_BANDWIDTH = 60e9
 """Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 %
 used."""
+HOST_RIDGE = 8.0
+"""FLOP/s of vector units over bytes/s of the memory, for processors that only their graphics' entry stands for:
+between 6 (eight laptop cores) and 10 (sixteen)."""
 LAYER = 10e-6
 STEP = 0.5e-3
 SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
@@ -87,10 +90,13 @@ def market(case: Case) -> str:
 def peak(case: Case) -> float:
     """FLOP/s of half precision, or of single where there is none."""
     flops = case.machine.flops
-    if case.runtime in ("cpu", "itrex", "pytorch", "llama2c") and "fp32" in flops:
+    on_cpu = case.runtime in ("cpu", "itrex", "pytorch", "llama2c")
+    if on_cpu and case.machine.kind == "gpu":  # the figures are those of the graphics beside the processor
+        return HOST_RIDGE * case.machine.bandwidth.value
+    if on_cpu and "fp32" in flops:
         return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
-    found = flops.get("fp16") or flops.get("fp32") or next(iter(flops.values()), None)
-    return found.value if found else 50 * case.machine.bandwidth.value
+    rates = [flops[name].value for name in ("fp16", "fp32") if name in flops]  # Pascal's halves are slow
+    return max(rates or [f.value for f in flops.values()] or [50 * case.machine.bandwidth.value])
 
 
 def together(case: Case) -> int:
