@@ -13,7 +13,7 @@ from whygpu.predict.cases import RUNTIMES, Case, native_runtime
 from whygpu.predict.constants import FORMS, Estimate, estimate
 from whygpu.predict.memory import CACHE_BYTES, Memory, memory, spilled
 from whygpu.predict.names import hardware, split_count
-from whygpu.predict.quants import storage
+from whygpu.predict.quants import always_bits, storage
 from whygpu.predict.serving import Serving
 from whygpu.predict.terms import peak, weights_read
 
@@ -226,6 +226,7 @@ def inference(
         outline=shape,
         storage=held,
         bits=bits or held.bits,
+        always_bits=always_bits(shape, held, held.name),
         machine=machine,
         runtime=runtime or native_runtime(machine),
         count=count,

@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 
 from whygpu.engine import UserError
+from whygpu.models.outline import Outline
 from whygpu.models.quantisation import bits_per_weight
 
-__all__ = ["UNSAID", "Storage", "storage", "usual_storage"]
+__all__ = ["UNSAID", "Storage", "always_bits", "storage", "usual_storage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +131,10 @@ def _kind(upper: str) -> str:  # noqa: PLR0911
     if upper in ("MXFP4", "NVFP4"):
         return "mx4" if upper == "MXFP4" else "nv4"
     return "w4" if upper.startswith("INT4") else "q4"
+
+
+def always_bits(outline: Outline, held: Storage, quant: str) -> float:
+    """gpt-oss's experts come in MXFP4; files keep the rest in 8 bits or, named F16, in 16 (their sizes say so)."""
+    if held.kind != "mx4" or not outline.name.startswith("gpt-oss"):
+        return 0.0
+    return 16.0 if re.search(r"f16", quant, re.IGNORECASE) else 8.5

@@ -66,7 +66,7 @@ def serving_rows(row: Mapping[str, str]) -> list[Row]:
         "quantisation": expert or "bf16",
         "device family": case.family,
         "backend": case.runtime,
-        "source": "serving",
+        "source": f"{outline.name}, {machine.name}, {case.runtime} {case.version}",
     }
     target = "serving TPOT, MoE" if outline.is_mixture else "serving TPOT, dense"
     return [Row(row["id"], target, case, seconds / 1e3, "A", labels)]

@@ -10,8 +10,7 @@ from whygpu.measure.machine import Figure, Machine
 from whygpu.models.lookup import find_outline
 from whygpu.predict.cases import Case, runtime_of
 from whygpu.predict.names import hardware, mixture, split_count
-from whygpu.models.outline import Outline
-from whygpu.predict.quants import UNSAID, Storage, storage, usual_storage
+from whygpu.predict.quants import UNSAID, always_bits, storage, usual_storage
 
 __all__ = ["Row", "machine_of", "number", "speed_rows"]
 
@@ -37,10 +36,10 @@ class Row:
 def number(row: Mapping[str, str], column: str, *, zero: bool = False) -> float | None:
     """A field as a number; None where it is empty, and where it is 0 if ``zero`` allows that."""
     text = (row.get(column) or "").strip()
-    if not text:
+    if text.lower() in UNSAID:
         return None
     try:
-        value = float(text)
+        value = float(re.sub(r"(?<=\d),(?=\d{3}\b)", "", re.split(r"±|\+-|\+/-", text)[0]).strip(" ~≈"))
     except ValueError:
         raise UserError(f"{column} {text[:30]!r} is no number") from None
     if zero and value == 0:
@@ -154,13 +153,6 @@ def _graphics(device: str, machine: Machine) -> Machine:
 
 _SMALL = re.compile(r"Raspberry Pi|RISC-V|\bPi (CM)?\d|HiFive|P550", re.IGNORECASE)
 """Hosts whose processor is slow to start a GPU's kernels."""
-
-
-def always_bits(outline: Outline, held: Storage, quant: str) -> float:
-    """gpt-oss's experts come in MXFP4; files keep the rest in 8 bits or, named F16, in 16 (their sizes say so)."""
-    if held.kind != "mx4" or not outline.name.startswith("gpt-oss"):
-        return 0.0
-    return 16.0 if re.search(r"f16", quant, re.IGNORECASE) else 8.5
 
 
 def _flash(text: str, date: str, runtime: str) -> bool:
