@@ -1,7 +1,7 @@
-"""Are the priors chosen too well? Choose their widths on a random half of the groups, report on the other half.
+"""Are the priors chosen too well? Choose their widths on a random half of the groups, report on the other.
 
-python benchmarks/predict_priors.py [FORM ...]     # prints, per form: the halves' errors for each width, and the
-                                                   # error on one half of what the other half would have chosen
+python benchmarks/predict_priors.py [FORM ...]     # per form: the errors for each width, and the error on one
+                                                   # half of what the other half would have chosen
 """
 
 import dataclasses
@@ -47,7 +47,10 @@ def main() -> None:
                     best = int(np.argmin(np.median(table[:, part], axis=1)))
                     chosen.append(float(np.median(table[best, ~part])))
             whole = ", ".join(f"x{w:g}: {np.median(e):.1f} %" for w, e in zip(WIDTHS, table, strict=True))
-            print(f"{name}, leave-one-{way}-out: {whole}; chosen on the other half: {np.mean(chosen):.1f} %", flush=True)
+            print(
+                f"{name}, leave-one-{way}-out: {whole}; chosen on the other half: {np.mean(chosen):.1f} %",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ _DECORATION = re.compile(
 
 
 _STORED = re.compile(
-    r"\b(mostly|all)\b|(?<![a-z0-9])(ud[-_ ])?(i?q\d|tq\d)(_[a-z0-9]+)*( ?- ?(extra )?(small|medium|large)( xl)?)?(?![a-z0-9])|"
+    r"\b(mostly|all)\b|(?<![a-z0-9])(ud[-_ ])?(i?q\d|tq\d)(_[a-z0-9]+)*"
+    r"( ?- ?(extra )?(small|medium|large)( xl)?)?(?![a-z0-9])|"
     r"(?<![a-z0-9])(mxfp4|nvfp4|bf16|f16|f32|fp16|fp8)( moe)?(?![a-z0-9])"
 )
 """How weights are stored, as labels say it."""
@@ -62,7 +63,7 @@ def _short() -> dict[str, dict[str, str]]:
 
 @functools.lru_cache(maxsize=4096)
 def _spoken(label: str) -> str:
-    """A label without its storage, in the names of this catalogue: "qwen3moe 30B.A3B Q4_K - Medium" is qwen3 30b.a3b."""
+    """A label without its storage, in this catalogue's names: "qwen3moe 30B.A3B Q4_K" is qwen3 30b.a3b."""
     text = " ".join(_STORED.sub(" ", re.sub(r"(\d)_(?=\d+b\b)", r"\1.", label.lower())).split())
     text = re.sub(r"^c4ai[- ]", "", text.rsplit("/", 1)[-1])
     plain = re.sub(r"\s*\(.*?\)", "", text).strip()
@@ -206,7 +207,9 @@ def generic_outline(label: str, parameters: float, active: float | None = None) 
     if not 1e6 <= parameters <= 1e14:
         raise UserError(f"{label[:60]}: {parameters:g} parameters; 1e6 to 1e14 are possible")
     used = min(active or parameters, parameters)
-    depth = 1.4 if used < 0.9 * parameters else 1.0  # mixtures are deeper than dense models of their active size
+    depth = (
+        1.4 if used < 0.9 * parameters else 1.0
+    )  # mixtures are deeper than dense models of their active size
     width = max(64, round((used * 128 / 13 / depth) ** (1 / 3) / 64) * 64)
     layers = max(2, round(depth * width / 128))
     vocab = 128256 if parameters > 2e9 else 50257

@@ -43,7 +43,7 @@ class Case:
     machine: Machine
     runtime: str
     always_bits: float = 0.0
-    """Bits of the weights that every token of a mixture meets, where they are stored otherwise than the experts."""
+    """Bits of the weights that every token of a mixture meets, where not those of experts; 0: the same."""
     count: int = 1
     """Devices; llama.cpp splits layers over them, serving runtimes tensors."""
     batch: float = 1

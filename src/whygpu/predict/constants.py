@@ -11,8 +11,8 @@ from typing import Any
 from whygpu.predict.calibrate import Calibration, doubt_of
 from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Key
-from whygpu.predict.serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.read_training import TRAINING
+from whygpu.predict.serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.terms import DECODE, PREFILL, Form, looseness
 
 __all__ = ["FORMS", "Estimate", "calibration", "estimate"]
@@ -85,7 +85,7 @@ def combine(form: Form, scaled: list[float]) -> tuple[float, list[float]]:
         joint = top * sum(powered) ** (1 / form.power)
         total += joint
         for j, value in zip(members, powered, strict=True):
-            parts[j] = joint * value / sum(powered)
+            parts[j] = joint * value / (sum(powered) or 1.0)
     return total, [part / total for part in parts] if total else parts
 
 
@@ -120,12 +120,12 @@ def estimate(
         and not any(name.endswith(f"F:{case.family}") for name in c.constants)
     ):
         basis = "kin"
-    joined = [j for j, group in enumerate(form.groups) if group == form.groups[0]]
+    joined = [(j,) for j, group in enumerate(form.groups) if group == form.groups[0]]
     return Estimate(
         seconds,
         seconds * math.exp(c.low * spread),
         seconds * math.exp(c.high * spread),
         dict(zip(form.terms, shares, strict=True)),
-        max(work[j] for j in joined),
+        max(sum(work[j] for j in alone) for alone in form.bounds or joined),
         basis,
     )

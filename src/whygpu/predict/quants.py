@@ -25,9 +25,12 @@ UNSAID = frozenset({"", "not stated", "unknown", "default", "none", "n/a", "na",
 
 
 def usual_storage(runtime: str, bits: float | None) -> Storage:
-    """What weights are stored as where nobody says: what their average bits tell, else the runtime's custom."""
+    """What weights are stored as where nobody says: as their average bits tell, else as is the custom."""
     if bits is not None:
-        name = min(("F32", "F16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"), key=lambda n: abs(storage(n).bits - bits))
+        name = min(
+            ("F32", "F16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"),
+            key=lambda n: abs(storage(n).bits - bits),
+        )
         return storage(name)
     if runtime in ("vllm", "sglang", "trtllm", "pytorch", "gptfast"):
         return storage("F16")
@@ -134,7 +137,7 @@ def _kind(upper: str) -> str:  # noqa: PLR0911
 
 
 def always_bits(outline: Outline, held: Storage, quant: str) -> float:
-    """gpt-oss's experts come in MXFP4; files keep the rest in 8 bits or, named F16, in 16 (their sizes say so)."""
+    """gpt-oss's experts come in MXFP4; files keep the rest in 8 bits or, named F16, in 16: so their sizes."""
     if held.kind != "mx4" or not outline.name.startswith("gpt-oss"):
         return 0.0
     return 16.0 if re.search(r"f16", quant, re.IGNORECASE) else 8.5

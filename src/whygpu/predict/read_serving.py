@@ -75,8 +75,8 @@ def serving_rows(row: Mapping[str, str]) -> list[Row]:
 def _layout(row: Mapping[str, str], outline: Outline, size: float, machine: Machine) -> tuple[int, int, int]:
     """Devices, replicas of the attention, and over how many devices experts are divided.
 
-    ``batch_size`` is that of one attention replica. Where the same devices divide tensors and experts, some files
-    count them twice (tp 64, moe tp 8, moe ep 8 stands beside the same measurement with tp 8, moe ep 8).
+    ``batch_size`` is that of one attention replica. Where the same devices divide tensors and experts, some
+    files count them twice (tp 64, moe tp 8, moe ep 8 stands beside the same measurement with tp 8, ep 8).
     """
     tensor = int(number(row, "tp_size", zero=True) or 1)
     stated = number(row, "attention_dp_size", zero=True)

@@ -49,9 +49,10 @@ NODES = 25e-6
 HEAD_BITS = 16.0
 """Published 8 and 4 bit checkpoints leave the output head as it was."""
 BURST = {"sglang": 0.45, "trtllm": 0.1, "vllm": 0.1}
-"""The share of a request's time that passes before its first token where prompts are 16 times as long as replies
-(medians of the time to first token in measurements/serving.csv, batches of 128): prompts that wait together are
-pushed through together, and so interrupt the replies of fewer others."""
+"""The share of a request's time that passes before its first token where prompts are 16 times as long as
+replies: about the medians of the time to first token in measurements/serving.csv at batches of 128, of other
+runtimes assumed like vLLM. Prompts that wait together are pushed through together, and so interrupt the
+replies of fewer others."""
 BUDGET = 8192
 """Tokens that a step pushes through at most: the usual setting of vLLM, SGLang and TensorRT-LLM on large
 devices."""
@@ -112,7 +113,7 @@ def held(case: Serving, tokens: float) -> float:
 
 
 def size_key(case: Serving, tokens: float, name: str) -> Key:
-    """Large matrices are read at a better rate than small ones: log of bytes a layer against 64 MB, 8 to 512."""
+    """Large matrices are read at a better rate: log of bytes a layer against 64 MB, from 8 to 512."""
     size = held(case, tokens) / case.outline.layers / 64e6
     return name, math.log(min(8.0, max(0.125, size)))
 
@@ -307,11 +308,12 @@ SERVING_DENSE = Form(
     noise=0.15,
     fit_noise=0.3,
     power=3.0,
+    bounds=((0, 2), (1, 3)),
     chips=1,
 )
 MIXTURES = {"lay": (1.0, 0.1), "layV": (0.0, 0.5)}
-"""A mixture's block starts about twenty kernels (routing, sorting, two grouped products, quantising) and a dense
-one about a dozen; how many of them are fused changes from version to version."""
+"""A mixture's block starts about twenty kernels (routing, sorting, two grouped products, quantising) and a
+dense one about a dozen: assumed. How many of them are fused changes from version to version."""
 SERVING_MOE = Form(
     "serving_moe",
     TERMS,
@@ -324,6 +326,7 @@ SERVING_MOE = Form(
     noise=0.30,
     fit_noise=0.3,
     power=3.0,
+    bounds=((0, 2), (1, 3)),
     chips=1,
 )
 """Few rows speak for each constant, so the fit may move the centres only a little."""

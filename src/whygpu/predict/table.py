@@ -71,7 +71,9 @@ def table(
             )
             own = c.devices.get(f"{group_of(m)}|{first.runtime}", 0.0) + c.models.get(o.name, 0.0)
             for q, kind in enumerate(kinds):
-                case = replace(first, storage=kind, bits=kind.bits, always_bits=always_bits(o, kind, kind.name))
+                case = replace(
+                    first, storage=kind, bits=kind.bits, always_bits=always_bits(o, kind, kind.name)
+                )
                 logs = [scale(c.constants, term) for term in DECODE.keys(case)]
                 weights = o.parameters * kind.bits / 8
                 spilled = 0.0 if m.kind != "gpu" else max(0.0, 1 - held / weights)

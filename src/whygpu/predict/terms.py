@@ -18,8 +18,8 @@ HOST_BANDWIDTH = 60e9
 """Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 %
 used."""
 HOST_RIDGE = 8.0
-"""FLOP/s of vector units over bytes/s of the memory, for processors that only their graphics' entry stands for:
-between 6 (eight laptop cores) and 10 (sixteen)."""
+"""FLOP/s of vector units over bytes/s of the memory, for processors that only their graphics' entry
+stands for: between 6 (eight laptop cores) and 10 (sixteen)."""
 LAYER = 10e-6
 STEP = 0.5e-3
 SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
@@ -27,10 +27,10 @@ SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 UBATCH = 512.0
 """Tokens of a prompt that llama.cpp pushes through at once."""
 LARGE = 3e10
-"""Parameters from which on llama.cpp hardly overlaps pieces of a prompt over its devices: two pieces, and half of
-what that should gain (seen on eight cards by one source, with 8 billion and with 70; the cause is not known)."""
+"""Parameters from which on llama.cpp hardly overlaps pieces of a prompt over its devices: two pieces, and
+half of what that should gain (seen on eight cards by one source; the cause is not known)."""
 EVENNESS = 0.9
-"""How many of the experts beyond a token's own several tokens reach, against a perfectly even router: assumed.
+"""How many of the experts beyond a token's own several tokens reach, against an even router: assumed.
 Measured kernels fit an even router within 8 %, skewed ones reach 12 to 14 % fewer (research note C.7)."""
 
 Work = tuple[float, ...]
@@ -58,6 +58,8 @@ class Form:
     fit_noise: float = 0.1
     """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
     power: float = 4.0
+    bounds: tuple[tuple[int, ...], ...] = ()
+    """Terms whose sums nothing can beat; empty: each of the first group."""
     chips: int = 2
     """Different chips that must speak for a constant; what fewer say is left to their own factors."""
 
@@ -275,7 +277,11 @@ def prefill_keys(case: Case) -> Keys:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
     if case.count > 1:
         large = "large" if o.parameters > LARGE else "small"
-        product += [f"pfX:{r}|{min(case.count, 8)}", f"pfX:{r}|{min(case.count, 4)}|{large}", f"pfX:{r}|{large}|{q}"]
+        product += [
+            f"pfX:{r}|{min(case.count, 8)}",
+            f"pfX:{r}|{min(case.count, 4)}|{large}",
+            f"pfX:{r}|{large}|{q}",
+        ]
     return (
         ("mem:", f"memR:{r}", f"memF:{f}"),
         tuple(product),

@@ -18,8 +18,8 @@ from whygpu.predict.terms import DECODE, PREFILL, Form
 __all__ = ["Group", "Validation", "form_of", "usable", "validate"]
 
 WAYS = ("leave-one-device-out", "leave-one-model-out", "leave-one-source-out")
-"""What the constants are fitted without. A source is a file, page or thread; in serving, which has one, a series of
-one model on one system by one version of a runtime."""
+"""What the constants are fitted without. A source is a file, page or thread; in serving, which has one, a
+series of one model on one system by one version of a runtime."""
 LLAMA_CPP = ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
 
 
@@ -119,7 +119,7 @@ def _key(row: Row) -> tuple[str, str, float]:
 
 
 def _ways(form: Form, rows: Sequence[Row]) -> Iterable[tuple[str, Floats, np.ndarray[Any, Any]]]:
-    """(how, seconds, inside the band) for each of ``WAYS``, and by device, or by nothing for rows of other files."""
+    """(how, seconds, inside the band) for each of ``WAYS``; "all": by device, new rows as they are."""
     known = [row for row in shipped() if form_of(row) is form and usable(row)]
     at = {_key(row): i for i, row in enumerate(known)}
     new = [row for row in rows if _key(row) not in at]
@@ -179,10 +179,7 @@ def _targets(errors: Errors) -> Iterable[list[Group]]:
         errors["all"], key=lambda name: ("SUSPECT" in name or "END" in name or "quality" in name, name)
     )
     for target in order:
-        groups = [
-            summarise(target, way, errors[way][target])
-            for way in ("all", *WAYS)
-        ]
+        groups = [summarise(target, way, errors[way][target]) for way in ("all", *WAYS)]
         for label in ("device family", "runtime", "model", "quantisation"):
             groups += _split(target, label, errors["all"][target])
         if target.startswith("decode tok/s") and "other" not in target:
