@@ -144,11 +144,13 @@ def held_out(
     fitted: Fitted,
     groups: NDArray[np.str_],
     only: NDArray[np.bool_] | None = None,
+    *,
+    unheard: bool = False,
     steps: int = 2,
 ) -> tuple[Floats, Floats]:
     """(n,) seconds and spread of log t, each case predicted by constants fitted without its group.
 
-    Groups without a case in ``only`` are skipped (nan).
+    Groups without a case in ``only`` are skipped (nan). ``unheard``: the groups are sources.
     """
     p = fitted.problem
     at_first, _ = seconds(p, fitted.full.theta)
@@ -173,7 +175,7 @@ def held_out(
         _, shares = seconds(p, theta, at)
         doubt = jacobian(p, shares, at) ** 2 @ np.where(supported, 0.0, p.prior) ** 2
         loose = np.array([looseness(case) for case, here in zip(s.cases, at, strict=True) if here])
-        spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt)
+        spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt + unheard * form.source**2)
     return found, spread
 
 

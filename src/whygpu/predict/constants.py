@@ -112,7 +112,9 @@ def estimate(
         (c.devices.get(device, 0.0) if own is None else own) + c.models.get(case.outline.name, 0.0)
     )
     unknown = (0.0 if known else form.device**2) + (0.0 if case.outline.name in c.models else form.model**2)
-    spread = looseness(case) * math.sqrt(form.noise**2 + unknown + doubt_of(form, c, keys, shares))
+    spread = looseness(case) * math.sqrt(
+        form.noise**2 + unknown + (form.source**2 if own is None else 0.0) + doubt_of(form, c, keys, shares)
+    )
     basis = "here" if own is not None else "itself" if known else "family"
     if (
         not known

@@ -115,6 +115,9 @@ def storage(name: str) -> Storage:
             return Storage(plain, bits, kind)
         if found and bits == 0.0:
             return Storage(plain, float(next(part for part in found.groups() if part)), kind)
+    inside = re.search(r"\((.*)\)", name)
+    if inside and plain:
+        return storage(inside.group(1).replace("(", " ").replace(")", " "))
     raise UserError(f"quantisation {name[:40]!r} is unknown; write Q4_K_M, Q8_0, F16, FP8, 4bit, ...")
 
 

@@ -53,6 +53,10 @@ class Form:
     device: float = 0.10
     model: float = 0.06
     """sd of a device's and of a model's own factor."""
+    source: float = 0.0
+    """sd of what whole sources err by alike (settings, versions, power, what is counted): every prediction
+    is for a source that nothing is known of. Set so that four fifths of the rows of sources left out are in
+    the band."""
     noise: float = 0.08
     """sd of log t of a known device and model: what is left."""
     fit_noise: float = 0.1
@@ -221,6 +225,7 @@ DECODE = Form(
     },
     decode_work,
     decode_keys,
+    source=0.09,
 )
 
 
@@ -335,5 +340,6 @@ PREFILL = Form(
     prefill_keys,
     device=0.18,
     model=0.08,
+    source=0.17,
     noise=0.10,
 )

@@ -137,7 +137,9 @@ def _ways(form: Form, rows: Sequence[Row]) -> Iterable[tuple[str, Floats, np.nda
     found: dict[str, tuple[Floats, Floats]] = {}
     sources = np.array([row.labels["source"].partition("@")[0] for row in everything])
     for way, groups in zip(WAYS, (s.chip, s.model, sources), strict=True):
-        seconds, spread = held_out(form, s, fitted, groups, only)
+        seconds, spread = held_out(form, s, fitted, groups, only, unheard=groups is sources)
+        if groups is not sources:  # rows of other files come from sources that nothing is known of
+            spread[len(known) :] = np.hypot(spread[len(known) :], form.source)
         found[way] = seconds[place], spread[place]
     best, width = (part.copy() for part in found["leave-one-device-out"])
     for i, row in enumerate(rows):
