@@ -146,7 +146,7 @@ def held_out(
     only: NDArray[np.bool_] | None = None,
     *,
     unheard: bool = False,
-    steps: int = 2,
+    steps: int = 4,
 ) -> tuple[Floats, Floats]:
     """(n,) seconds and spread of log t, each case predicted by constants fitted without its group.
 

@@ -11,7 +11,7 @@ weight keeps gross outliers from pulling. Gauss-Newton.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,15 +111,18 @@ def fit(
 ) -> Fit:
     """The posterior mode. ``measured`` (n,) seconds; ``weights`` (n,), 0 leaves a case out."""
     theta = p.centre.copy() if start is None else start.copy()
-    target, inverse = np.log(measured), 1 / p.prior**2
+    counted = weights > 0
+    p, weights = replace(p, x=p.x[:, counted], z=p.z[counted]), weights[counted]
+    target, inverse = np.log(measured[counted]), 1 / p.prior**2
     for _ in range(steps):
         total, shares = seconds(p, theta)
         residual = target - np.log(total)
         weight = weights * (TAIL + 1) / (TAIL + (residual / noise) ** 2) / noise**2
-        j = jacobian(p, shares)
-        matrix = j.T @ (j * weight[:, None])
+        root = np.sqrt(weight)
+        j = jacobian(p, shares) * root[:, None]
+        matrix = j.T @ j  # of one array with itself: half of the products
         matrix[np.diag_indices_from(matrix)] += inverse
-        step = np.linalg.solve(matrix, j.T @ (weight * residual) - inverse * (theta - p.centre))
+        step = np.linalg.solve(matrix, j.T @ (root * residual) - inverse * (theta - p.centre))
         step *= min(1.0, 1.5 / max(np.abs(step).max(), 1e-9))
         theta = theta + step
         if np.abs(step).max() < 1e-3:

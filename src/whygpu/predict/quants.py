@@ -85,6 +85,17 @@ _FILES = {
 }
 
 
+def _by_pattern(plain: str, lowered: str) -> Storage | None:
+    """What a word or a number of bits in the label says."""
+    for pattern, bits, kind in _PATTERNS:
+        found = re.search(pattern, lowered)
+        if found and bits:
+            return Storage(plain, bits, kind)
+        if found and bits == 0.0:
+            return Storage(plain, float(next(part for part in found.groups() if part)), kind)
+    return None
+
+
 def storage(name: str) -> Storage:
     """What ``Q4_K_M (default tag)``, ``UD-Q4_K_XL``, ``4-bit``, ``EXL2 4.0bpw``, ``fp8-dynamic`` ... mean.
 
@@ -109,12 +120,9 @@ def storage(name: str) -> Storage:
     gguf = re.search(r"\b(i?q\d(?:_[01k](?:_[sml]|_xl|_xxs|_xs)?)?)\b", lowered)
     if gguf and gguf.group(1).upper() != upper:
         return storage(gguf.group(1))
-    for pattern, bits, kind in _PATTERNS:
-        found = re.search(pattern, lowered)
-        if found and bits:
-            return Storage(plain, bits, kind)
-        if found and bits == 0.0:
-            return Storage(plain, float(next(part for part in found.groups() if part)), kind)
+    held = _by_pattern(plain, lowered)
+    if held is not None:
+        return held
     inside = re.search(r"\((.*)\)", name)
     if inside and plain:
         return storage(inside.group(1).replace("(", " ").replace(")", " "))
