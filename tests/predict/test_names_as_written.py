@@ -3,7 +3,7 @@
 import pytest
 
 from whygpu import predict
-from whygpu.engine import UserError
+from whygpu.engine import Basis, UserError
 from whygpu.models.lookup import find_outline
 from whygpu.predict.measurements import parse_measurements
 from whygpu.predict.quants import storage
@@ -260,3 +260,14 @@ def test_prompts_come_between_other_replies() -> None:
     many = serving_rows({**SERVED, "batch_size": "128", "tp_size": "8", "isl": "8192", "osl": "64"})[0].case
     assert isinstance(many, Serving)
     assert many.prompted[0] == 1
+
+
+def test_what_nobody_read_again_is_assumed() -> None:
+    assert predict.hardware("Ryzen 7 7800X3D").bandwidth.basis is Basis.ASSUMED
+    assert predict.hardware("M2 Max 30-core").bandwidth.basis is Basis.PUBLISHED
+
+
+def test_half_precision_that_is_slower_than_single_is_not_used() -> None:
+    """GTX 1080 Ti: 0.177 TFLOPS in fp16, 11.34 in fp32 (hardware.csv): runtimes then multiply in fp32."""
+    result = predict.inference("llama-3-8b", "GTX 1080 Ti")
+    assert result.ridge == pytest.approx(11.34e12 / 484.4e9, rel=0.01)
