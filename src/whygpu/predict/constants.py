@@ -19,6 +19,10 @@ __all__ = ["FORMS", "Estimate", "calibration", "estimate"]
 
 FORMS: Mapping[str, Form] = {f.name: f for f in (DECODE, PREFILL, SERVING_DENSE, SERVING_MOE, TRAINING)}
 
+WIDEST = 0.7
+"""sd of log t where nothing was measured of a runtime or a family: no more (assumed), about a factor of three
+each way."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -115,6 +119,7 @@ def estimate(
     spread = looseness(case) * math.sqrt(
         form.noise**2 + unknown + (form.source**2 if own is None else 0.0) + doubt_of(form, c, keys, shares)
     )
+    spread = min(spread, WIDEST)
     basis = "here" if own is not None else "itself" if known else "family"
     if (
         not known
