@@ -13,10 +13,10 @@ from typing import Any
 
 import whygpu.predict
 from whygpu import predict
+from whygpu.predict.validate import WAYS
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
-WAYS = ("leave-one-device-out", "leave-one-model-out")
 
 
 def results(paths: list[str]) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ def test_tables_fit(language: str) -> None:
     for arguments in (
         ["llama-3-70b", "--batch", "4"],
         ["gpt-oss-20b", "--on", "M4 Max"],
+        ["deepseek-v3", "--on", "8x H200", "--runtime", "sglang", "--batch", "32", "--prompt-tokens", "4096"],
         ["qwen3-8b", "--train", "--train-tokens", "1e12", "--count", "64"],
         ["--draw", "--triangles", "1000000"],
     ):
@@ -103,3 +104,14 @@ def test_what_is_known() -> None:
     assert json.loads(run("hardware", "RTX 3070 Ti", "--json").stdout)["bandwidth"]["value"] == pytest.approx(
         608e9, rel=0.01
     )
+
+
+def test_every_term_has_a_name() -> None:
+    from whygpu.predict.constants import FORMS
+    from whygpu.story.text import LANGUAGES, Texts
+
+    for language in LANGUAGES:
+        texts = Texts(language)
+        for name, form in FORMS.items():
+            if name != "training":  # whose table names other things
+                assert [term for term in form.terms if not texts.has(f"predict.term.{term}")] == []

@@ -20,6 +20,12 @@ _DECORATION = re.compile(
 )
 
 
+_STORED = re.compile(
+    r"\b(mostly|all)\b|(?<![a-z0-9])(ud[-_ ])?(i?q\d|tq\d)(_[a-z0-9]+)*"
+    r"( ?- ?(extra )?(small|medium|large)( xl)?)?(?![a-z0-9])|"
+    r"(?<![a-z0-9])(mxfp4|nvfp4|bf16|f16|f32|fp16|fp8)( moe)?(?![a-z0-9])"
+)
+"""How weights are stored, as labels say it."""
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 
 
@@ -48,6 +54,25 @@ def _named(name: str) -> Outline:
     if row is None:
         return outline(get(name))
     return outline_of_figures(name, {**row["figures"], "source": row["source"]})
+
+
+@functools.cache
+def _short() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files("whygpu.models") / "short_names.toml").read_text("utf-8"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _spoken(label: str) -> str:
+    """A label without its storage, in this catalogue's names: "qwen3moe 30B.A3B Q4_K" is qwen3 30b.a3b."""
+    text = " ".join(_STORED.sub(" ", re.sub(r"(\d)_(?=\d+b\b)", r"\1.", label.lower())).split())
+    text = re.sub(r"^c4ai[- ]", "", text.rsplit("/", 1)[-1])
+    plain = re.sub(r"\s*\(.*?\)", "", text).strip()
+    if plain in _short()["whole"]:
+        return _short()["whole"][plain]
+    first, _, rest = plain.partition(" ")
+    if rest and re.match(r"e?\d", rest) and first in _short()["first"]:
+        return f"{_short()['first'][first]} {rest}"
+    return text
 
 
 def _squash(label: str, *, plain: bool = False) -> str:
@@ -136,11 +161,11 @@ def known_name(label: str) -> str | None:
 @functools.lru_cache(maxsize=4096)
 def _known(label: str) -> tuple[str | None, bool]:
     """A catalogue name, and whether the label is its name or alias and not only contains it."""
-    index = _index()
-    for key in (_squash(label, plain=True), _squash(label)):
+    index, spoken = _index(), _spoken(label)
+    for key in (_squash(label, plain=True), _squash(spoken, plain=True), _squash(label), _squash(spoken)):
         if key in index:
             return index[key], True
-    text = _squash(label)
+    text = _squash(spoken)
     inside = [key for key in index if len(key) >= 7 and _SIZE.search(key) and _contains(text, key)]
     return (index[max(inside, key=len)], False) if inside else (None, False)
 
@@ -156,8 +181,8 @@ def _contains(text: str, key: str) -> bool:
 
 def _stated(label: str) -> tuple[float | None, float | None]:
     """Parameters and active ones that a label itself states: "30B-A3B", "MoE 5.1B active", "8x7B", "124M"."""
-    text = label.lower()
-    active = re.search(r"\ba(\d+(?:\.\d+)?)b\b|(\d+(?:\.\d+)?)\s*b active", text)
+    text = re.sub(r"(\d)_(?=\d+b\b)", r"\1.", label.lower())
+    active = re.search(r"(?<![a-z\d])a(\d+(?:\.\d+)?)b\b|(\d+(?:\.\d+)?)\s*b active", text)
     total = re.search(r"(?<![a-z\d.])(\d+(?:\.\d+)?)\s*([bm])(?![a-z])(?! active)", text)
     used = float(next(part for part in active.groups() if part)) * 1e9 if active else None
     mixed = re.search(r"(?<![\d.])(\d{1,3})x(\d+(?:\.\d+)?)b", text)
@@ -182,8 +207,11 @@ def generic_outline(label: str, parameters: float, active: float | None = None) 
     if not 1e6 <= parameters <= 1e14:
         raise UserError(f"{label[:60]}: {parameters:g} parameters; 1e6 to 1e14 are possible")
     used = min(active or parameters, parameters)
-    width = max(64, round((used * 128 / 13) ** (1 / 3) / 64) * 64)
-    layers = max(2, round(width / 128))
+    depth = (
+        1.4 if used < 0.9 * parameters else 1.0
+    )  # mixtures are deeper than dense models of their active size
+    width = max(64, round((used * 128 / 13 / depth) ** (1 / 3) / 64) * 64)
+    layers = max(2, round(depth * width / 128))
     vocab = 128256 if parameters > 2e9 else 50257
     heads = max(1, width // 128) if width >= 256 else 2
     kv_heads = next(n for n in (8, 4, 2, 1) if heads % n == 0 or n == 1)

@@ -56,8 +56,6 @@ class Fitted:
 
     problem: Problem
     full: Fit
-    own: Floats
-    """(n,) logarithm of each case's device and model factors."""
 
 
 def sample(cases: Sequence[Case], measured: Sequence[float], trust: Sequence[float] | None = None) -> Sample:
@@ -89,7 +87,7 @@ def matrices(form: Form, s: Sample) -> tuple[Problem, dict[str, int]]:
             for term in case:
                 for key in term:
                     seen[name_of(key)].add(str(chip))
-    kept = sorted(name for name, by in seen.items() if len(by) > 1 or name.endswith(":"))
+    kept = sorted(name for name, by in seen.items() if len(by) >= form.chips or name.endswith(":"))
     built = problem(work, keys, form.priors, form.groups, form.power, kept)
     return built, {name: len(seen[name]) for name in kept}
 
@@ -130,17 +128,14 @@ def calibrate(form: Form, s: Sample) -> tuple[Calibration, Fitted]:
         devices, models, own = factors(form, residual, s, s.weights)
         full = fit(p, s.seconds / np.exp(own), s.weights, form.fit_noise, start=full.theta, steps=6)
     constants = dict(zip(full.names, full.theta.tolist(), strict=True))
-    return Calibration(form, constants, devices, models, support=support), Fitted(p, full, own)
+    return Calibration(form, constants, devices, models, support=support), Fitted(p, full)
 
 
 def refitted(c: Calibration, s: Sample) -> Fitted:
     """What ``calibrate`` leaves behind, from stored constants of the same cases (others have no weight)."""
     p, _ = matrices(c.form, s)
     theta = np.array([c.constants.get(name, centre) for name, centre in zip(p.names, p.centre, strict=True)])
-    own = [
-        c.devices.get(str(d), 0.0) + c.models.get(str(m), 0.0) for d, m in zip(s.device, s.model, strict=True)
-    ]
-    return Fitted(p, Fit(p.names, theta), np.array(own))
+    return Fitted(p, Fit(p.names, theta))
 
 
 def held_out(
@@ -149,19 +144,23 @@ def held_out(
     fitted: Fitted,
     groups: NDArray[np.str_],
     only: NDArray[np.bool_] | None = None,
-    steps: int = 3,
+    *,
+    unheard: bool = False,
+    steps: int = 4,
 ) -> tuple[Floats, Floats]:
     """(n,) seconds and spread of log t, each case predicted by constants fitted without its group.
 
-    Groups without a case in ``only`` are skipped (nan).
+    Groups without a case in ``only`` are skipped (nan). ``unheard``: the groups are sources.
     """
-    p, own = fitted.problem, fitted.own
+    p = fitted.problem
+    at_first, _ = seconds(p, fitted.full.theta)
     found, spread = np.full(len(s.seconds), np.nan), np.full(len(s.seconds), np.nan)
     for group in np.unique(groups if only is None else groups[only]):
         at = groups == group
         weights = np.where(at, 0.0, s.weights)
         theta = fitted.full.theta
         if (s.weights[at] > 0).any():
+            _, _, own = factors(form, np.log(s.seconds / at_first), s, weights)
             theta = fit(p, s.seconds / np.exp(own), weights, form.fit_noise, start=theta, steps=steps).theta
         total, _ = seconds(p, theta)
         devices, models, _ = factors(form, np.log(s.seconds / total), s, weights)
@@ -176,7 +175,7 @@ def held_out(
         _, shares = seconds(p, theta, at)
         doubt = jacobian(p, shares, at) ** 2 @ np.where(supported, 0.0, p.prior) ** 2
         loose = np.array([looseness(case) for case, here in zip(s.cases, at, strict=True) if here])
-        spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt)
+        spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt + unheard * form.source**2)
     return found, spread
 
 

@@ -42,6 +42,8 @@ class Case:
     """Average bits a weight as stored (a file's own where it is known)."""
     machine: Machine
     runtime: str
+    always_bits: float = 0.0
+    """Bits of the weights that every token of a mixture meets, where not those of experts; 0: the same."""
     count: int = 1
     """Devices; llama.cpp splits layers over them, serving runtimes tensors."""
     batch: float = 1

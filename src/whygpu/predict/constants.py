@@ -11,13 +11,17 @@ from typing import Any
 from whygpu.predict.calibrate import Calibration, doubt_of
 from whygpu.predict.cases import Case, group_of
 from whygpu.predict.fit import Key
-from whygpu.predict.read_serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.read_training import TRAINING
+from whygpu.predict.serving import SERVING_DENSE, SERVING_MOE
 from whygpu.predict.terms import DECODE, PREFILL, Form, looseness
 
 __all__ = ["FORMS", "Estimate", "calibration", "estimate"]
 
 FORMS: Mapping[str, Form] = {f.name: f for f in (DECODE, PREFILL, SERVING_DENSE, SERVING_MOE, TRAINING)}
+
+WIDEST = 0.7
+"""sd of log t where nothing was measured of a runtime or a family: no more (assumed), about a factor of three
+each way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ def combine(form: Form, scaled: list[float]) -> tuple[float, list[float]]:
         joint = top * sum(powered) ** (1 / form.power)
         total += joint
         for j, value in zip(members, powered, strict=True):
-            parts[j] = joint * value / sum(powered)
+            parts[j] = joint * value / (sum(powered) or 1.0)
     return total, [part / total for part in parts] if total else parts
 
 
@@ -112,7 +116,10 @@ def estimate(
         (c.devices.get(device, 0.0) if own is None else own) + c.models.get(case.outline.name, 0.0)
     )
     unknown = (0.0 if known else form.device**2) + (0.0 if case.outline.name in c.models else form.model**2)
-    spread = looseness(case) * math.sqrt(form.noise**2 + unknown + doubt_of(form, c, keys, shares))
+    spread = looseness(case) * math.sqrt(
+        form.noise**2 + unknown + (form.source**2 if own is None else 0.0) + doubt_of(form, c, keys, shares)
+    )
+    spread = min(spread, WIDEST)
     basis = "here" if own is not None else "itself" if known else "family"
     if (
         not known
@@ -120,12 +127,12 @@ def estimate(
         and not any(name.endswith(f"F:{case.family}") for name in c.constants)
     ):
         basis = "kin"
-    joined = [j for j, group in enumerate(form.groups) if group == form.groups[0]]
+    joined = [(j,) for j, group in enumerate(form.groups) if group == form.groups[0]]
     return Estimate(
         seconds,
         seconds * math.exp(c.low * spread),
         seconds * math.exp(c.high * spread),
         dict(zip(form.terms, shares, strict=True)),
-        max(work[j] for j in joined),
+        max(sum(work[j] for j in alone) for alone in form.bounds or joined),
         basis,
     )

@@ -11,7 +11,7 @@ weight keeps gross outliers from pulling. Gauss-Newton.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ class Problem:
     """(terms, n) seconds at the datasheet's rate."""
     z: Floats
     """(n, constants) by how much each constant's logarithm counts."""
-    term: NDArray[np.intp]
-    """(constants,) the one term that each constant scales."""
+    scales: Floats
+    """(terms, constants) 1 where a constant scales a term: one efficiency may serve several terms."""
     names: tuple[str, ...]
     centre: Floats
     prior: Floats
@@ -69,24 +69,24 @@ def problem(
     """Matrices of n cases. ``priors``: (centre, sd) by the part of a constant's name before the colon."""
     index = {name: i for i, name in enumerate(kept)}
     z = np.zeros((len(work), len(kept)))
-    term = np.zeros(len(kept), np.intp)
+    scales = np.zeros((len(groups), len(kept)))
     for i, case in enumerate(keys):
         for j, scaled in enumerate(case):
             for key in scaled:
                 name, value = (key, 1.0) if isinstance(key, str) else key
                 at = index.get(name)
                 if at is not None:
-                    z[i, at] += value
-                    term[at] = j
+                    z[i, at] = value
+                    scales[j, at] = 1.0
     level = [priors[name.split(":")[0]] for name in kept]
     centre, sd = np.array([c for c, _ in level]), np.array([s for _, s in level])
-    return Problem(np.array(work, float).T, z, term, tuple(kept), centre, sd, groups, power)
+    return Problem(np.array(work, float).T, z, scales, tuple(kept), centre, sd, groups, power)
 
 
 def seconds(p: Problem, theta: Floats, at: NDArray[np.bool_] | slice = slice(None)) -> tuple[Floats, Floats]:
     """(n,) predicted seconds of the cases ``at``, and (terms, n) the share of each term in them."""
     x, z = p.x[:, at], p.z[at]
-    logs = np.stack([z[:, p.term == j] @ theta[p.term == j] for j in range(len(x))])
+    logs = np.stack([z[:, on] @ theta[on] for on in p.scales > 0])
     scaled = x * np.exp(np.clip(logs, -40, 40))
     total = np.zeros(x.shape[1])
     shares = np.zeros_like(scaled)
@@ -103,7 +103,7 @@ def seconds(p: Problem, theta: Floats, at: NDArray[np.bool_] | slice = slice(Non
 
 def jacobian(p: Problem, shares: Floats, at: NDArray[np.bool_] | slice = slice(None)) -> Floats:
     """(n, constants) derivative of log t."""
-    return np.asarray(shares.T[:, p.term] * p.z[at])
+    return np.asarray((shares.T @ p.scales) * p.z[at])
 
 
 def fit(
@@ -111,15 +111,18 @@ def fit(
 ) -> Fit:
     """The posterior mode. ``measured`` (n,) seconds; ``weights`` (n,), 0 leaves a case out."""
     theta = p.centre.copy() if start is None else start.copy()
-    target, inverse = np.log(measured), 1 / p.prior**2
+    counted = weights > 0
+    p, weights = replace(p, x=p.x[:, counted], z=p.z[counted]), weights[counted]
+    target, inverse = np.log(measured[counted]), 1 / p.prior**2
     for _ in range(steps):
         total, shares = seconds(p, theta)
         residual = target - np.log(total)
         weight = weights * (TAIL + 1) / (TAIL + (residual / noise) ** 2) / noise**2
-        j = jacobian(p, shares)
-        matrix = j.T @ (j * weight[:, None])
+        root = np.sqrt(weight)
+        j = jacobian(p, shares) * root[:, None]
+        matrix = j.T @ j  # of one array with itself: half of the products
         matrix[np.diag_indices_from(matrix)] += inverse
-        step = np.linalg.solve(matrix, j.T @ (weight * residual) - inverse * (theta - p.centre))
+        step = np.linalg.solve(matrix, j.T @ (root * residual) - inverse * (theta - p.centre))
         step *= min(1.0, 1.5 / max(np.abs(step).max(), 1e-9))
         theta = theta + step
         if np.abs(step).max() < 1e-3:

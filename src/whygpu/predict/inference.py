@@ -13,8 +13,8 @@ from whygpu.predict.cases import RUNTIMES, Case, native_runtime
 from whygpu.predict.constants import FORMS, Estimate, estimate
 from whygpu.predict.memory import CACHE_BYTES, Memory, memory, spilled
 from whygpu.predict.names import hardware, split_count
-from whygpu.predict.quants import storage
-from whygpu.predict.read_serving import Serving
+from whygpu.predict.quants import always_bits, storage
+from whygpu.predict.serving import Serving
 from whygpu.predict.terms import peak, weights_read
 
 __all__ = ["Inference", "inference"]
@@ -226,6 +226,7 @@ def inference(
         outline=shape,
         storage=held,
         bits=bits or held.bits,
+        always_bits=always_bits(shape, held, held.name),
         machine=machine,
         runtime=runtime or native_runtime(machine),
         count=count,
@@ -301,6 +302,7 @@ def _served(case: Case, reply: int) -> Serving:
         output=max(reply, 1),
         dense_mode=width,
         expert_mode=width,
+        expert_bits=case.bits,
     )
 
 

@@ -19,7 +19,7 @@ LARGEST = 64 << 20
 KINDS = {
     "serving": ({"system", "model_path", "batch_size", "silicon_tpot_ms"}, serving_rows),
     "training": ({"device", "model", "device_count", "mfu", "tflops_per_device"}, training_rows),
-    "speed": ({"device", "model", "quant", "decode_tok_s"}, speed_rows),
+    "speed": ({"device", "model", "decode_tok_s"}, speed_rows),
 }
 
 

@@ -21,6 +21,12 @@ __all__ = ["hardware", "mixture", "resolve", "split_count"]
 _REWRITES = tuple(
     (re.compile(pattern), by)
     for pattern, by in (
+        (r"\bw/ ?", " "),
+        (r"\bmac ?book pro\b|\bmac pro\b", "macbook"),
+        (r"\b(i[3579])-(?=\d{4,5})", r"\1 "),
+        (r"\b(orange|banana|nano) ?pi\b", r"\1pi"),
+        (r"\b\d+ ?v?cpus?\b", " "),
+        (r"\b(1[0-9]|13\.\d)[- ]?inch\b|\b\d+[- ]core (cpu|processor)\b", " "),
         (r"(a40|l40s|rtx a\d000|a100|l4)-\d+q\b", r"\1"),
         (r"l?p?ddr\d\w*[- ]?\d{3,5}|[- ]\d{4} ?mt/s", " "),
         (r"\bgaudi ?(\d)", r"gaudi\1"),
@@ -31,7 +37,7 @@ _REWRITES = tuple(
         (r"(\d+)p\+(\d+)e\+(\d+)gpu", r"\3core"),
         (r"\b(\d+) ?cores?,? +gpu\b|\b(\d+)[- ]cores?[- ]gpu\b|\b(\d+)[- ]gpu[- ]cores?\b", r"\1\2\3core"),
         (r"(\d+)[- ]?core\b", r"\1core"),
-        (r"(\d+) ?gi?b\b|(\d+)g\b(?!\d)", r" \1\2gb "),
+        (r"(\d+) ?gi?b\b|(?<![a-z\d])(\d+)g\b(?!\d)", r" \1\2gb "),
         (r"laptop gpu|laptop|notebook|\bmobility\b|\bmobile\b", " mobile "),
         (r"max[- ]?q\b", " maxq "),
         (r"\bsxm\d?\b|\bsxm\b", " sxm "),
@@ -45,7 +51,8 @@ _REWRITES = tuple(
         (r"\b(rtx )?a(\d000)[- ]ada\b|\brtx (\d000)[- ]?ada\b", r"rtx \2\3 ada"),
         (r"\bada( lovelace)? generation\b", "ada"),
         (r"\bxeon[- ]?(platinum|gold|silver)", r"xeon \1"),
-        (r"\bai max ?\+? ?pro\b|\bai max ?\+", "ai max "),
+        (r"\bai max ?\+? ?(pro )?(39[05]|385)\b", r"ai max \2"),
+        (r"\bai max 3(90|85)\b", "8050s"),
         (r"raspberry pi|\brpi(?= ?\d)|\bpi(?= [345]\b| [45]00)", "raspberrypi"),
         (r"raspberrypi (\d)b?\b|raspberrypi(\d)", r"raspberrypi \1\2"),
         (r"dgx[- ]?spark", "gb10"),
@@ -250,9 +257,10 @@ def _aliases() -> dict[str, str]:
 def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     """The same over any machines, by name."""
     plain = " ".join(name.lower().replace("_", " ").split())
-    usual = _aliases().get(" ".join(re.findall(r"[a-z0-9.+]+", plain.replace("-", " "))))
-    if usual is not None and usual in machines:
-        return machines[usual]
+    for said in (plain, re.sub(r"\(.*?\)", " ", plain), *_INSTANCE.findall(plain)):
+        usual = _aliases().get(" ".join(re.findall(r"[a-z0-9.+]+", said.replace("-", " "))))
+        if usual is not None and usual in machines:
+            return machines[usual]
     for key, machine in machines.items():
         if key.lower() == plain or f"{machine.vendor} {key}".lower() == plain:
             return machine
@@ -273,6 +281,8 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
 
 
+_INSTANCE = re.compile(r"^(?:aws |amazon )?([a-z]{1,3}\d[a-z]{0,2})\.(?:\d*x?large|metal)")
+"""Cloud instances by their family: "g5.2xlarge"."""
 _BRAND = re.compile(r"\b(nvidia|amd|intel|apple|geforce|radeon|quadro|tesla|instinct)\s+")
 _BRANDS = {
     "NVIDIA": r"nvidia|geforce|gtx|rtx|quadro|tesla",
@@ -333,7 +343,7 @@ def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noq
     asked = wanted.names | wanted.inside
     missing, extra = wanted.names - have.names - have.inside, have.names - asked
     shared = (have.names | have.inside) & asked
-    if not any(len(word) > 1 and (len(word) > 3 or re.search(r"\d", word)) for word in shared):
+    if not any(_identifies(word) for word in shared):
         return None
     if any(word in _STRICT - _LOOSE for word in missing | extra):
         return None
@@ -346,6 +356,13 @@ def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noq
         return None
     away = len(wanted.inside - have.names - have.inside)
     return (3.0 * len(missing) + 2.0 * len(extra) + size + cores, float(away))
+
+
+def _identifies(word: str) -> bool:
+    """Whether a word names a chip by itself: "4090", "m2", "vega", but neither "16" nor "pro"."""
+    if word.isdigit():
+        return len(word) > 2
+    return len(word) > 1 and word not in _STRICT and (len(word) > 2 or any(c.isdigit() for c in word))
 
 
 def _bin(wanted: _Words, have: _Words, machine: Machine) -> tuple[float | None, float]:

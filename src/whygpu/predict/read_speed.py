@@ -10,7 +10,7 @@ from whygpu.measure.machine import Figure, Machine
 from whygpu.models.lookup import find_outline
 from whygpu.predict.cases import Case, runtime_of
 from whygpu.predict.names import hardware, mixture, split_count
-from whygpu.predict.quants import storage
+from whygpu.predict.quants import UNSAID, always_bits, storage, usual_storage
 
 __all__ = ["Row", "machine_of", "number", "speed_rows"]
 
@@ -36,10 +36,10 @@ class Row:
 def number(row: Mapping[str, str], column: str, *, zero: bool = False) -> float | None:
     """A field as a number; None where it is empty, and where it is 0 if ``zero`` allows that."""
     text = (row.get(column) or "").strip()
-    if not text:
+    if text.lower() in UNSAID:
         return None
     try:
-        value = float(text)
+        value = float(re.sub(r"(?<=\d),(?=\d{3}\b)", "", re.split(r"±|\+-|\+/-", text)[0]).strip(" ~≈"))
     except ValueError:
         raise UserError(f"{column} {text[:30]!r} is no number") from None
     if zero and value == 0:
@@ -84,17 +84,20 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     backend = row.get("backend") or ""
     runtime = runtime_of(backend, machine)
     if re.search(r"lists processor as CPU", notes) or (
-        re.search(r"\bcpu\b", row["device"].lower()) and runtime not in ("itrex", "pytorch")
+        re.search(r"\bcpu\b", (row.get("device") or "").lower()) and runtime not in ("itrex", "pytorch")
     ):
         runtime = "cpu"
+    if machine.kind == "cpu" and runtime in ("vulkan", "rocm", "sycl", "metal", "cuda", "mlc"):
+        machine = _graphics(row.get("device") or "", machine)
     if runtime == "cpu" and machine.vendor == "Apple" and not machine.name.endswith("CPU"):
         machine = hardware(f"{machine.name.split('(')[0].strip()} CPU")
     stated = number(row, "params_b")
     outline = find_outline(row.get("model") or "", parameters=stated * 1e9 if stated else None)
-    held = storage(row.get("quant") or "not stated")
-    size = number(row, "file_gib")
-    bits = size * 2**30 * 8 / outline.parameters if size else held.bits
-    if size and not 0.6 < bits / held.bits < 1.7:
+    size, quant = number(row, "file_gib"), (row.get("quant") or "").strip()
+    average = size * 2**30 * 8 / outline.parameters if size else None
+    held = usual_storage(runtime, average) if quant.lower() in UNSAID else storage(quant)
+    bits = average or held.bits
+    if average and not 0.6 < bits / held.bits < 1.7:
         bits = held.bits
     prompt, generated = number(row, "prompt_tokens"), number(row, "gen_tokens")
     batch = number(row, "batch") or 1.0
@@ -102,15 +105,14 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         outline=outline,
         storage=held,
         bits=bits,
+        always_bits=always_bits(outline, held, row.get("quant") or ""),
         machine=machine,
         runtime=runtime,
         count=count,
         batch=batch,
         depth=_depth(row, notes, backend, prompt, generated),
         prompt=prompt or 512.0,
-        host="small"
-        if re.search(r"Raspberry Pi host|RISC-V|Pi CM\d|Radxa", notes + row["device"]) and runtime != "cpu"
-        else "usual",
+        host="small" if _SMALL.search(notes + (row.get("device") or "")) and runtime != "cpu" else "usual",
         spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
@@ -135,6 +137,22 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     if not found:
         raise UserError("neither decode_tok_s nor prefill_tok_s (with prompt_tokens) is given")
     return found
+
+
+def _graphics(device: str, machine: Machine) -> Machine:
+    """The graphics beside a processor, where the label names them: "Ryzen 7 8845HS (780M)"."""
+    for part in re.split(r"[()/+,]| with | w/", device):
+        try:
+            found = hardware(part)
+        except UserError:
+            continue
+        if found.kind != "cpu":
+            return found
+    return machine
+
+
+_SMALL = re.compile(r"Raspberry Pi|RISC-V|\bPi (CM)?\d|HiFive|P550", re.IGNORECASE)
+"""Hosts whose processor is slow to start a GPU's kernels."""
 
 
 def _flash(text: str, date: str, runtime: str) -> bool:

@@ -242,5 +242,6 @@ TRAINING = Form(
     training_keys,
     device=0.12,
     model=0.12,
+    source=0.12,
     noise=0.10,
 )

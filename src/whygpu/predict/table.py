@@ -13,8 +13,8 @@ from whygpu.models.outline import Outline
 from whygpu.predict.cases import Case, group_of, native_runtime
 from whygpu.predict.constants import calibration, scale
 from whygpu.predict.names import hardware
-from whygpu.predict.quants import storage
-from whygpu.predict.terms import DECODE, EVENNESS, HOST_BANDWIDTH, LAYER, STEP, peak
+from whygpu.predict.quants import always_bits, storage
+from whygpu.predict.terms import DECODE, EVENNESS, HOST_BANDWIDTH, LAYER, STEP, peak, stored
 
 __all__ = ["COLUMNS", "table"]
 
@@ -61,7 +61,7 @@ def table(
     )
     out = np.zeros((len(outlines), len(found), len(kinds), depth.size), COLUMNS)
     for i, o in enumerate(outlines):
-        read = np.array([o.fixed + o.head + o.experts_read(b, EVENNESS) for b in batch])  # (k,) weights
+        experts = [o.experts_read(b, EVENNESS) for b in batch]  # (k,) weights
         cache = batch * np.array([o.cached(d) for d in depth]) * 2.0  # (k,) bytes
         flop = 2 * batch * (o.active + np.array([o.decode_attention(d) for d in depth]))
         for j, m in enumerate(found):
@@ -71,11 +71,13 @@ def table(
             )
             own = c.devices.get(f"{group_of(m)}|{first.runtime}", 0.0) + c.models.get(o.name, 0.0)
             for q, kind in enumerate(kinds):
-                case = replace(first, storage=kind, bits=kind.bits)
+                case = replace(
+                    first, storage=kind, bits=kind.bits, always_bits=always_bits(o, kind, kind.name)
+                )
                 logs = [scale(c.constants, term) for term in DECODE.keys(case)]
                 weights = o.parameters * kind.bits / 8
                 spilled = 0.0 if m.kind != "gpu" else max(0.0, 1 - held / weights)
-                moved = read * kind.bits / 8
+                moved = np.array([stored(case, e) for e in experts])  # (k,) bytes
                 x = (
                     np.stack(
                         [

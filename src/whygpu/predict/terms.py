@@ -17,16 +17,21 @@ __all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 HOST_BANDWIDTH = 60e9
 """Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 %
 used."""
+HOST_RIDGE = 8.0
+"""FLOP/s of vector units over bytes/s of the memory, for processors that only their graphics' entry
+stands for: between 6 (eight laptop cores) and 10 (sixteen)."""
 LAYER = 10e-6
 STEP = 0.5e-3
 SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 """Runtimes whose devices work on each layer together; the others take turns, layer by layer."""
 UBATCH = 512.0
 """Tokens of a prompt that llama.cpp pushes through at once."""
+LARGE = 3e10
+"""Parameters from which on llama.cpp hardly overlaps pieces of a prompt over its devices: two pieces, and
+half of what that should gain (seen on eight cards by one source; the cause is not known)."""
 EVENNESS = 0.9
-"""How many of the experts beyond a token's own several tokens reach, against a perfectly even router
-(fitted on
-measured kernels with real routing: between 0.85 and 0.95; research note C.7)."""
+"""How many of the experts beyond a token's own several tokens reach, against an even router: assumed.
+Measured kernels fit an even router within 8 %, skewed ones reach 12 to 14 % fewer (research note C.7)."""
 
 Work = tuple[float, ...]
 Keys = tuple[tuple[Key, ...], ...]
@@ -48,11 +53,19 @@ class Form:
     device: float = 0.10
     model: float = 0.06
     """sd of a device's and of a model's own factor."""
+    source: float = 0.0
+    """sd of what whole sources err by alike (settings, versions, power, what is counted): every prediction
+    is for a source that nothing is known of. Set so that four fifths of the rows of sources left out are in
+    the band."""
     noise: float = 0.08
     """sd of log t of a known device and model: what is left."""
     fit_noise: float = 0.1
     """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
     power: float = 4.0
+    bounds: tuple[tuple[int, ...], ...] = ()
+    """Terms whose sums nothing can beat; empty: each of the first group."""
+    chips: int = 2
+    """Different chips that must speak for a constant; what fewer say is left to their own factors."""
 
 
 def looseness(case: Case) -> float:
@@ -82,10 +95,13 @@ def market(case: Case) -> str:
 def peak(case: Case) -> float:
     """FLOP/s of half precision, or of single where there is none."""
     flops = case.machine.flops
-    if case.runtime in ("cpu", "itrex", "pytorch", "llama2c") and "fp32" in flops:
+    on_cpu = case.runtime in ("cpu", "itrex", "pytorch", "llama2c")
+    if on_cpu and case.machine.kind == "gpu":  # the figures are those of the graphics beside the processor
+        return HOST_RIDGE * case.machine.bandwidth.value
+    if on_cpu and "fp32" in flops:
         return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
-    found = flops.get("fp16") or flops.get("fp32") or next(iter(flops.values()), None)
-    return found.value if found else 50 * case.machine.bandwidth.value
+    rates = [flops[name].value for name in ("fp16", "fp32") if name in flops]  # Pascal's halves are slow
+    return max(rates or [f.value for f in flops.values()] or [50 * case.machine.bandwidth.value])
 
 
 def together(case: Case) -> int:
@@ -96,7 +112,16 @@ def together(case: Case) -> int:
 def weights_read(case: Case) -> float:
     """Bytes of weights that one decode step reads."""
     o = case.outline
-    return (o.fixed + o.head + o.experts_read(case.batch, EVENNESS)) * case.bits / 8
+    return stored(case, o.experts_read(case.batch, EVENNESS))
+
+
+def stored(case: Case, experts: float) -> float:
+    """Bytes of the weights that every token meets and of so many expert weights."""
+    o, bits = case.outline, case.bits
+    if not case.always_bits or not o.is_mixture:
+        return (o.fixed + o.head + experts) * bits / 8
+    rest = (bits * o.parameters - case.always_bits * (o.parameters - o.expert_weights)) / o.expert_weights
+    return ((o.fixed + o.head) * case.always_bits + experts * max(rest, 1.0)) / 8
 
 
 def decode_work(case: Case) -> Work:
@@ -150,7 +175,7 @@ def decode_keys(case: Case) -> Keys:
         memory.append(f"memX:moe|{r}")
         layer.append("layX:moe")
     if case.host != "usual":
-        layer.append(f"layX:{case.host}")
+        layer.append(f"layH:{case.host}")
     return (
         tuple(memory),
         ("fl:", f"flR:{r}", f"flF:{f}", f"flQ:{v}|{q}"),
@@ -185,6 +210,7 @@ DECODE = Form(
         "layRF": (0, 0.25),
         "layV": (0, 0.3),
         "layX": (0, 0.4),
+        "layH": (1.0, 0.5),
         "kv": (0.5, 0.5),
         "kvR": (0, 0.4),
         "kvA": (0, 0.3),
@@ -199,6 +225,7 @@ DECODE = Form(
     },
     decode_work,
     decode_keys,
+    source=0.09,
 )
 
 
@@ -207,11 +234,12 @@ def prefill_work(case: Case) -> Work:
     o, n = case.outline, together(case)
     passes = math.ceil(case.prompt / UBATCH)
     tokens = case.prompt / passes
-    read = passes * (o.fixed + o.head + o.experts_read(tokens, EVENNESS)) * case.bits / 8
+    read = passes * stored(case, o.experts_read(tokens, EVENNESS))
     rate = peak(case) * n
     if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
-        pieces = min(passes, 4)
-        rate *= case.count * pieces / (pieces + case.count - 1)
+        pieces = min(passes, 2 if o.parameters > LARGE else 4)
+        gain = case.count * pieces / (pieces + case.count - 1) - 1
+        rate *= 1 + (0.5 * gain if o.parameters > LARGE else gain)
     attention = 2 * o.prefill_attention(case.prompt, case.depth)
     return (
         read * (1 - case.spilled) / case.machine.bandwidth.value / n,
@@ -253,10 +281,12 @@ def prefill_keys(case: Case) -> Keys:
     if o.is_mixture:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
     if case.count > 1:
-        large = (
-            "large" if o.parameters > 3e10 else "small"
-        )  # of large models llama.cpp often pipelines nothing
-        product += [f"pfX:{r}|{min(case.count, 8)}", f"pfX:{r}|{min(case.count, 4)}|{large}"]
+        large = "large" if o.parameters > LARGE else "small"
+        product += [
+            f"pfX:{r}|{min(case.count, 8)}",
+            f"pfX:{r}|{min(case.count, 4)}|{large}",
+            f"pfX:{r}|{large}|{q}",
+        ]
     return (
         ("mem:", f"memR:{r}", f"memF:{f}"),
         tuple(product),
@@ -310,5 +340,6 @@ PREFILL = Form(
     prefill_keys,
     device=0.18,
     model=0.08,
+    source=0.17,
     noise=0.10,
 )

@@ -17,6 +17,9 @@ from whygpu.predict.terms import DECODE, PREFILL, Form
 
 __all__ = ["Group", "Validation", "form_of", "usable", "validate"]
 
+WAYS = ("leave-one-device-out", "leave-one-model-out", "leave-one-source-out")
+"""What the constants are fitted without. A source is a file, page or thread; in serving, which has one, a
+series of one model on one system by one version of a runtime."""
 LLAMA_CPP = ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
 
 
@@ -116,7 +119,7 @@ def _key(row: Row) -> tuple[str, str, float]:
 
 
 def _ways(form: Form, rows: Sequence[Row]) -> Iterable[tuple[str, Floats, np.ndarray[Any, Any]]]:
-    """(how, seconds, inside the band) for leave-one-device-out, leave-one-model-out, and both joined."""
+    """(how, seconds, inside the band) for each of ``WAYS``; "all": by device, new rows as they are."""
     known = [row for row in shipped() if form_of(row) is form and usable(row)]
     at = {_key(row): i for i, row in enumerate(known)}
     new = [row for row in rows if _key(row) not in at]
@@ -132,8 +135,11 @@ def _ways(form: Form, rows: Sequence[Row]) -> Iterable[tuple[str, Floats, np.nda
     stored = calibration(form.name)
     fitted = refitted(stored, s)
     found: dict[str, tuple[Floats, Floats]] = {}
-    for way, groups in (("leave-one-device-out", s.chip), ("leave-one-model-out", s.model)):
-        seconds, spread = held_out(form, s, fitted, groups, only)
+    sources = np.array([row.labels["source"].partition("@")[0] for row in everything])
+    for way, groups in zip(WAYS, (s.chip, s.model, sources), strict=True):
+        seconds, spread = held_out(form, s, fitted, groups, only, unheard=groups is sources)
+        if groups is not sources:  # rows of other files come from sources that nothing is known of
+            spread[len(known) :] = np.hypot(spread[len(known) :], form.source)
         found[way] = seconds[place], spread[place]
     best, width = (part.copy() for part in found["leave-one-device-out"])
     for i, row in enumerate(rows):
@@ -175,10 +181,7 @@ def _targets(errors: Errors) -> Iterable[list[Group]]:
         errors["all"], key=lambda name: ("SUSPECT" in name or "END" in name or "quality" in name, name)
     )
     for target in order:
-        groups = [
-            summarise(target, way, errors[way][target])
-            for way in ("all", "leave-one-device-out", "leave-one-model-out")
-        ]
+        groups = [summarise(target, way, errors[way][target]) for way in ("all", *WAYS)]
         for label in ("device family", "runtime", "model", "quantisation"):
             groups += _split(target, label, errors["all"][target])
         if target.startswith("decode tok/s") and "other" not in target:
