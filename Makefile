@@ -13,7 +13,8 @@ run: $(VENV)/.installed  ## install and run the main job (make run ARGS="--quick
 	@$(BIN)/whygpu $(ARGS)
 
 test: $(VENV)/.installed-test  ## install with the test extra and run every test
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m "not alone" $(ARGS) || [ $$? = 5 ]  # 5: none was chosen
+	@$(BIN)/python -m pytest -m alone $(ARGS) || [ $$? = 5 ]
 
 lint: $(VENV)/.installed-test  ## style, types, layers
 	@$(BIN)/ruff check .

@@ -31,6 +31,7 @@ def test_the_package_itself_loads_only_the_standard_library() -> None:
     assert extra <= set(sys.stdlib_module_names)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("arguments", "limit"), [(("--help",), 0.3), (("draw", "--help"), 0.5), (("--version",), 0.3)]
 )
