@@ -115,3 +115,11 @@ def test_every_term_has_a_name() -> None:
         for name, form in FORMS.items():
             if name != "training":  # whose table names other things
                 assert [term for term in form.terms if not texts.has(f"predict.term.{term}")] == []
+
+
+def test_a_link_that_was_measured_here(whygpu, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    asked = ["predict", "llama-3.1-8b", "--on", "A100 80GB", "--count", "2", "--runtime", "vllm", "--json"]
+    out = whygpu(*asked, "--link", "here", WHYGPU_CACHE=str(tmp_path))
+    assert (out.returncode, out.stdout) == (2, "")
+    assert "torchrun --nproc-per-node 2 -m whygpu roofline" in out.stderr
+    assert out.stderr.count("\n") == 1

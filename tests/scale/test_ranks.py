@@ -238,3 +238,12 @@ def test_a_share_of_quantised_rows_begins_within_a_block() -> None:
     whole = checkpoint.array("0.down")  # (576, 1536)
     np.testing.assert_array_equal(checkpoint.part("0.down", 1, 500, 777), whole[:, 500:777])
     np.testing.assert_array_equal(checkpoint.part("0.down", 0, 3, 9), whole[3:9])
+
+
+def test_a_film_among_ranks_has_the_bytes_of_one_process(tmp_path: Path) -> None:
+    film = ["draw", "cube", "--turntable", "--frames", "5", "--size", "64x48", "--path", "portable"]
+    done = launch(2, "-m", "whygpu", *film, "-o", str(tmp_path / "two.apng"))
+    assert done.returncode == 0, done.stderr[-3000:]
+    command = [sys.executable, "-m", "whygpu", *film, "-o", str(tmp_path / "one.apng")]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    assert (tmp_path / "two.apng").read_bytes() == (tmp_path / "one.apng").read_bytes()

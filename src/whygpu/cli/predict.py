@@ -34,7 +34,7 @@ __all__ = ["predict"]
 @click.option("--reply", type=click.IntRange(1), default=256, show_default=True, help="Tokens of the answer.")
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, help="Sequences side by side.")
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Devices of each kind.")
-@click.option("--link", help="nvlink, pcie3, pcie4, pcie5, ethernet or thunderbolt between them.")
+@click.option("--link", help="nvlink, pcie3, pcie4, pcie5, ethernet or thunderbolt; here: as measured.")
 @click.option(
     "--kv",
     type=click.Choice(["f16", "q8", "q4"]),
@@ -144,6 +144,19 @@ def _here() -> Any:
     return replace(machine, details={**machine.details, "family": family})
 
 
+def _link(name: str | None) -> Any:
+    """The name of a link, or the rate that was measured between processes of this machine."""
+    from whygpu.engine import UserError
+    from whygpu.measure.links import kept_links
+
+    if name is None or name.lower() != "here":
+        return name
+    kept = kept_links()
+    if kept is None:
+        raise UserError("link here: not measured yet; torchrun --nproc-per-node 2 -m whygpu roofline does it")
+    return kept.link("all-reduce").bandwidth
+
+
 def _layers(text: str) -> int | None:
     if text == "auto":
         return None
@@ -181,7 +194,7 @@ def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
                     kv=options["kv"],
                     runtime=options["runtime"],
                     gpu_layers=_layers(options["gpu_layers"]),
-                    link=options["link"],
+                    link=_link(options["link"]),
                     own=own_factor(machine) if measured else None,
                 )
             )

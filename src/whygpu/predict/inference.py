@@ -174,7 +174,7 @@ def inference(
     kv: str = "f16",
     runtime: str | None = None,
     gpu_layers: int | None = None,
-    link: str | None = None,
+    link: str | Figure | None = None,
     own: float | None = None,
 ) -> Inference:
     """What to expect of ``model`` on ``count`` machines ``on``.
@@ -193,6 +193,8 @@ def inference(
         One of ``cases.RUNTIMES``; None: llama.cpp's usual backend there.
     gpu_layers
         Blocks on the GPU; None: as many as fit.
+    link
+        What joins several of them: one of ``LINKS``, or a measured rate in bytes a second, one way.
     own
         The machine's own factor (logarithm of time) where it was measured.
 
@@ -267,10 +269,12 @@ def _machine(name: str) -> tuple[int, Machine]:
     return count, hardware(rest)
 
 
-def _linked(machine: Machine, link: str) -> Machine:
+def _linked(machine: Machine, link: str | Figure) -> Machine:
+    if isinstance(link, Figure):
+        return replace(machine, link=link)
     key = link.lower()
     if key not in LINKS:
-        raise UserError(f"link {link[:30]!r} is unknown; known: {', '.join(LINKS)}")
+        raise UserError(f"link {link[:30]!r} is unknown; known: {', '.join(LINKS)}, here")
     rate = LINKS[key]
     return machine if rate is None else replace(machine, link=Figure(rate, machine.bandwidth.basis, key))
 
