@@ -86,6 +86,14 @@ def test_a_taken_port_is_one_line(
     assert "--port 0" in run.stderr
 
 
+def test_a_port_is_taken_as_soon_as_it_is_bound() -> None:
+    from whygpu.engine import UserError
+    from whygpu.lab.server import bind
+
+    with bind("127.0.0.1", 0) as first, pytest.raises(UserError, match="choose another port"):
+        bind("127.0.0.1", first.getsockname()[1])
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("serve", "--host", "0.0.0.0"), ("lab", "--files", "/nowhere", "--no-browser", "--port", "0")],

@@ -69,6 +69,13 @@ def exhibit(
         raise UserError("exhibit: give one NAME, or --all DIR, or --list")
     if folder is None and output is None and not as_json:
         raise UserError(f"exhibit {name}: say where to, -o {name}.webp, or ask for --json")
+    for option, given, of in (
+        ("--words", words, ("embedding",)),
+        ("--chips", chips, ("chips", "roofline", "batch")),
+        ("--sentence", sentence, ("attention", "mlp", "block")),
+    ):
+        if given and folder is None and name not in of and name in exhibits.NAMES:
+            raise UserError(f"exhibit {name}: {option} is only for {', '.join(of)}")
     job = exhibits.Job(words, chips, model, progress=screen.progress)
     if sentence is not None:
         job.sentence = sentence

@@ -63,7 +63,6 @@ def lab(
             )
             screen.progress("progress.kernels")
             rooms.warm()
-        address.listener.listen(128)  # who reads the link may connect at once
         link = f"{address.url}/#key={address.key}&lang={screen.texts.language}"
         facts = {"url": address.url, "link": link, "key": address.key, "model": loaded.architecture.name}
         if screen.as_json:

@@ -75,7 +75,6 @@ def serve(
             thinker = Thinker(loaded, slots=slots, context=context, queue=queue, memory=memory_for_caches())
             screen.progress("progress.kernels")
             thinker.warm()
-        address.listener.listen(128)  # who reads the line may connect at once
         _say(screen, address, thinker)
         run(door_app(thinker, key=address.key, hosts=address.hosts), thinker, address.listener)
 

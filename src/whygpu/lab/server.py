@@ -30,7 +30,10 @@ class _Server(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket of that address; port 0: any that is free.
+    """A socket of that address that listens; port 0: any that is free.
+
+    It listens at once, so that a second program that wants the port is told so now, and not when its model
+    has loaded; who connects early waits.
 
     Raises
     ------
@@ -45,6 +48,7 @@ def bind(host: str, port: int) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
+            listener.listen(128)
         except (OSError, OverflowError):
             listener.close()
             raise
