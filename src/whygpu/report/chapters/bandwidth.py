@@ -229,16 +229,20 @@ def point_table(book: Book, measured: Roofline, work: list[Work]) -> Table:
     return Table(t("report.machine.points"), columns, rows)
 
 
-def rate_table(book: Book, measured: Roofline) -> Table:
-    """Every kind of rate at its best thread count."""
+def _timed_columns(book: Book) -> list[Column]:
+    """What was timed, on how many threads, and how it spread."""
     t = book.t
-    columns = [
+    return [
         Column(t("report.machine.what"), numeric=False),
         Column(t("report.machine.threads"), book.measured("report.how.sweep")),
         Column(t("report.machine.median"), book.measured("report.how.median")),
         Column(t("report.machine.fastest"), book.measured("report.how.fastest")),
         Column(t("report.machine.spread"), book.derived("report.how.spread")),
     ]
+
+
+def rate_table(book: Book, measured: Roofline) -> Table:
+    """Every kind of rate at its best thread count."""
     rows = []
     for name, dtype in dict.fromkeys((rate.name, rate.dtype) for rate in measured.rates):
         rate = measured.best(name, dtype)
@@ -256,21 +260,13 @@ def rate_table(book: Book, measured: Roofline) -> Table:
                 Cell(numbers.percent(rate.timing.spread)),
             ]
         )
-    return Table(t("report.machine.rates"), columns, rows)
+    return Table(book.t("report.machine.rates"), _timed_columns(book), rows)
 
 
 def launch_table(book: Book, measured: Roofline) -> Table:
     """What it costs to start a small piece of work."""
-    t = book.t
-    columns = [
-        Column(t("report.machine.what"), numeric=False),
-        Column(t("report.machine.threads"), book.measured("report.how.sweep")),
-        Column(t("report.machine.median"), book.measured("report.how.median")),
-        Column(t("report.machine.fastest"), book.measured("report.how.fastest")),
-        Column(t("report.machine.spread"), book.derived("report.how.spread")),
-    ]
     rows = [launch_row(book, launch.name, launch.threads, launch.timing) for launch in measured.launches]
-    return Table(t("report.machine.launches"), columns, rows)
+    return Table(book.t("report.machine.launches"), _timed_columns(book), rows)
 
 
 def launch_row(book: Book, name: str, threads: int, timing: Timing) -> list[Cell]:
