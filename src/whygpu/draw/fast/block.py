@@ -11,20 +11,37 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["EMPTY", "LANES", "depth_of", "key_of", "prefetch", "test_block"]
+__all__ = [
+    "EMPTY",
+    "LANES",
+    "STEP",
+    "WORD",
+    "changes",
+    "depth_of",
+    "key_of",
+    "lowest",
+    "prefetch",
+    "ramp",
+    "test_block",
+]
 
 LANES = 8
 EMPTY = 0x3F800000 << 32
 """The key of a pixel that shows nothing: the bits of 1.0, the far plane's depth, above the lowest id."""
 
+STEP = 4
+"""Pixels that ``ramp`` writes."""
+WORD = 64
+"""Pixels that ``changes`` looks at."""
+
 _I64 = ir.VectorType(ir.IntType(64), LANES)
 _F64 = ir.VectorType(ir.DoubleType(), LANES)
 
 
-def _splat(builder, value):
-    kind = ir.VectorType(value.type, LANES)
+def _splat(builder, value, count=LANES):
+    kind = ir.VectorType(value.type, count)
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), lanes)
 
 
@@ -94,15 +111,44 @@ def depth_of(typing_context, key):
 
 
 @intrinsic
-def prefetch(typing_context, array, row):
-    """Begin to bring row ``row`` of an (n, k) array into the cache, without waiting for it."""
+def changes(typing_context, array, at, previous):
+    """A bit for each of ``array[at : at + 64]`` (int32): whether it differs from the one before it.
+
+    ``previous`` is the one before the first.
+    """
 
     def code(context, builder, signature, args):
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, args[0])
-        stride = cgutils.unpack_tuple(builder, view.strides)[0]
+        word, many = ir.IntType(32), ir.VectorType(ir.IntType(32), WORD)
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        place = builder.bitcast(builder.gep(view.data, [args[1]]), many.as_pointer())
+        here = builder.load(place)
+        here.align = 4
+        last = builder.insert_element(ir.Constant(many, ir.Undefined), args[2], ir.Constant(word, WORD - 1))
+        lanes = ir.Constant(many, [2 * WORD - 1, *range(WORD - 1)])
+        before = builder.shuffle_vector(here, last, lanes)
+        return builder.bitcast(builder.icmp_signed("!=", here, before), ir.IntType(WORD))
+
+    return types.int64(array, types.intp, types.int32), code
+
+
+@intrinsic
+def lowest(typing_context, mask):
+    """Position of the lowest set bit."""
+
+    def code(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
+def prefetch(typing_context, array, at):
+    """Begin to bring ``array[at]`` of a flat array into the cache, without waiting for it."""
+
+    def code(context, builder, signature, args):
+        view = context.make_array(signature.args[0])(context, builder, args[0])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        place = builder.gep(builder.bitcast(view.data, byte), [builder.mul(args[1], stride)])
+        place = builder.bitcast(builder.gep(view.data, [args[1]]), byte)
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
         )
@@ -110,3 +156,25 @@ def prefetch(typing_context, array, row):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), code
+
+
+@intrinsic
+def ramp(typing_context, array, at, start, slope, first):
+    """Write ``start + slope * i`` to ``array[at : at + STEP]`` (float32), for i from ``first`` on."""
+
+    def code(context, builder, signature, args):
+        many = ir.VectorType(ir.FloatType(), STEP)
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        place = builder.bitcast(builder.gep(view.data, [args[1]]), many.as_pointer())
+        start, slope = (_splat(builder, value, STEP) for value in args[2:4])
+        lanes = builder.sitofp(
+            builder.add(
+                _splat(builder, builder.trunc(args[4], ir.IntType(32)), STEP),
+                ir.Constant(ir.VectorType(ir.IntType(32), STEP), list(range(STEP))),
+            ),
+            many,
+        )
+        builder.store(builder.fadd(start, builder.fmul(slope, lanes)), place).align = 4
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.float32, types.float32, types.intp), code

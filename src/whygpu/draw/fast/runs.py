@@ -12,8 +12,8 @@ not needed.
 
 import numpy as np
 
-from whygpu.draw.fast.block import prefetch
-from whygpu.draw.fast.fields import ALPHA, PX, PY, STRIDE, TW, TX, TY, TZ, WX
+from whygpu.draw.fast.block import STEP, WORD, changes, lowest, prefetch, ramp
+from whygpu.draw.fast.fields import ALPHA, PX, PY, SCALE, STRIDE, TX, WX
 from whygpu.draw.fast.rules import ONE, OUTSIDE
 from whygpu.engine.jit import inlined
 
@@ -26,7 +26,9 @@ __all__ = [
     "FARS",
     "FIRST",
     "FUNCTIONS",
+    "LENGTH",
     "LINEAR",
+    "PIECES",
     "RUNS",
     "SCALE_X",
     "SCALE_Y",
@@ -36,17 +38,17 @@ __all__ = [
     "find_runs",
     "lay",
     "lay_full",
+    "split",
     "weigh",
     "weigh_full",
 ]  # fmt: skip
 
 # Working space a pixel: int32 of runs, float64 of corners, float32 of attributes and of their linear
 # functions, float64 of the linear functions that must be finer.
-RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 2, 15, 45, 23, 16
+RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 3, 15, 45, 23, 16
 
-STEP = 16
-"""Pixels that are looked at together where a run is long."""
 FIRST, LENGTH = 0, STRIDE  # of a run: its first pixel, its pixels
+PIECES = 2 * STRIDE  # where the triangle changes, one more than there are pieces
 FARS, _WEIGHTS = 9 * STRIDE, 12 * STRIDE  # of the three corners: distance; then their weights
 COLORS = 9 * STRIDE  # of the three corners, after their normals
 ALPHAS, TANGENTS, UVS = 18 * STRIDE, 21 * STRIDE, 33 * STRIDE  # then these
@@ -59,63 +61,79 @@ U, FAR, SCALE_X, SCALE_Y = 0, 12 * STRIDE, 14 * STRIDE, 15 * STRIDE
 
 
 @inlined
-def _ends(places, at):
-    """Whether pixel ``at`` of a list does not follow the one before it in its row."""
-    return places.shape[0] > 0 and places[at] != places[at - 1] + 1
+def _changes(owners, word, previous, places, full):
+    """A bit for each of the next 64 pixels: whether a run begins there. ``previous``: the triangle before."""
+    columns = owners.shape[0]
+    if full is None and word + WORD <= columns:
+        return changes(owners, word, previous)
+    mask, single, listed = np.int64(0), False, False
+    if full is not None:
+        single, listed = full.alone, places.shape[0] > 0
+    if word + WORD <= columns and not (single or listed):
+        return changes(owners, word, previous)
+    for i in range(min(WORD, columns - word)):
+        at = word + i
+        new = single or owners[at] != previous
+        if listed and at > 0:
+            new = new or places[at] != places[at - 1] + 1  # it does not follow the one before it in its row
+        mask |= np.int64(new) << i
+        previous = owners[at]
+    return mask
 
 
 @inlined
-def _all(owners, start, triangle):
-    """Whether the next pixels all show a triangle."""
-    other = np.int32(0)
-    for i in range(STEP):
-        other |= owners[start + i] ^ triangle
-    return other == 0
+def split(owners, runs, places, full):
+    """Cut a block where the triangle changes; returns how many pieces there are.
 
-
-@inlined
-def find_runs(owners, at, low, high, cut, triangles, records, runs, places, full):
-    """List the runs from pixel ``at`` on, as far as pixels show triangles ``low`` up to ``high``, or none.
-
-    Returns how many runs there are, where the last one ends, where the search ended. With ``cut``, where
-    vertices may have been clipped, a triangle that has one is taken pixel by pixel.
+    Their first pixels go to ``runs[PIECES:]``, and the end of the last one.
     """
-    count, stop = 0, at
-    while at < owners.shape[0] and (owners[at] < 0 or low <= owners[at] < high):
-        triangle, end = owners[at], at + 1
-        if triangle >= 0:
-            prefetch(triangles, 3 * triangle)
-            single = False
-            if full is not None:
-                single = full.alone
-            if cut:
-                for corner in range(3):
-                    v = np.uintp(triangles[np.uintp(3 * triangle + corner)])
-                    single |= np.int32(records[v << np.uintp(1)]) == OUTSIDE
-            if full is None and not single:
-                while end + STEP <= owners.shape[0] and _all(owners, end, triangle):
-                    end += STEP
-            while not single and end < owners.shape[0] and owners[end] == triangle:
-                if full is not None and _ends(places, end):
-                    break
-                end += 1
-            runs[FIRST + count], runs[LENGTH + count] = at, end - at
-            count, stop = count + 1, end
-        at = end
-    return count, stop, at
+    count, previous = 0, ~owners[0]
+    for word in range(0, owners.shape[0], WORD):
+        mask = _changes(owners, word, previous, places, full)
+        while mask != 0:
+            runs[PIECES + count] = word + lowest(mask)
+            mask &= mask - 1
+            count += 1
+        previous = owners[min(word + WORD, owners.shape[0]) - 1]
+    runs[PIECES + count] = owners.shape[0]
+    return count
 
 
 @inlined
-def _fetch_full(run, corner, v, far, colors, corners, attributes, full):
-    """Distance, alpha, tangent and texture coordinates of one corner."""
-    corners[FARS + corner * STRIDE + run] = far
-    if colors.shape[0] > 0:
-        attributes[ALPHAS + corner * STRIDE + run] = colors[v, 3]
-    for part in range(4):
-        if full.tangents.shape[0] > 0:
-            attributes[TANGENTS + (4 * corner + part) * STRIDE + run] = full.tangents[v, part]
-        if full.uv.shape[0] > 0:
-            attributes[UVS + (4 * corner + part) * STRIDE + run] = full.uv[v, part]
+def _is_cut(triangle, triangles, records):
+    """Whether a corner was clipped."""
+    cut = False
+    for corner in range(3):
+        v = np.uintp(triangles[np.uintp(3 * triangle + corner)])
+        cut |= np.int32(records[v << np.uintp(1)]) == OUTSIDE
+    return cut
+
+
+@inlined
+def find_runs(piece, pieces, owners, low, high, cut, triangles, records, runs):
+    """List the runs from ``piece`` on, as far as pieces show triangles ``low`` up to ``high``, or none.
+
+    Returns how many runs there are, where the last one ends, the piece where the search ended. With ``cut``,
+    where vertices may have been clipped, a triangle that has one is taken pixel by pixel.
+    """
+    count, stop = 0, 0
+    while piece < pieces:
+        first, end = runs[PIECES + piece], runs[PIECES + piece + 1]
+        triangle = owners[first]
+        if triangle >= 0:
+            if triangle < low or triangle >= high:
+                break
+            prefetch(triangles, 3 * triangle)
+            if cut and _is_cut(triangle, triangles, records):
+                for at in range(first, end):
+                    runs[FIRST + count], runs[LENGTH + count] = at, 1
+                    count += 1
+            else:
+                runs[FIRST + count], runs[LENGTH + count] = first, end - first
+                count += 1
+            stop = end
+        piece += 1
+    return count, stop, piece
 
 
 @inlined
@@ -232,51 +250,46 @@ def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, fun
 
 @inlined
 def lay(count, runs, linear, colored, space):
-    """Write every run's normal, and where vertices have colours base colour and scale, pixel by pixel."""
+    """Write every run's normal, and where vertices have colours base colour and scale, pixel by pixel.
+
+    In whole vectors, since runs are short: what is written too much, the next run mends.
+    """
+    one = np.float32(1)
     for run in range(count):
-        length, target = runs[LENGTH + run], space[runs[FIRST + run] :]
-        of = linear[run:]
+        first, of = runs[FIRST + run], linear[run:]
         nx, ny, nz, dnx, dny, dnz = of[0], of[_Y], of[_Z], of[3 * STRIDE], of[4 * STRIDE], of[5 * STRIDE]
-        if length == 1:  # so it is mostly in a fine mesh
-            target[0], target[_Y], target[_Z] = nx, ny, nz
-        else:
-            for i in range(length):
-                step = np.float32(i)
-                target[i], target[_Y + i], target[_Z + i] = nx + dnx * step, ny + dny * step, nz + dnz * step
-        if not colored:
-            continue
-        red, green, blue = of[6 * STRIDE], of[7 * STRIDE], of[8 * STRIDE]
-        dred, dgreen, dblue, scale = of[9 * STRIDE], of[10 * STRIDE], of[11 * STRIDE], of[_SCALE]
-        for i in range(length):
-            step = np.float32(i)
-            target[3 * STRIDE + i] = red + dred * step
-            target[4 * STRIDE + i] = green + dgreen * step
-            target[5 * STRIDE + i] = blue + dblue * step
-            target[6 * STRIDE + i] = np.float32(1) + scale * step
+        for i in range(0, runs[LENGTH + run], STEP):
+            ramp(space, first + i, nx, dnx, i)
+            ramp(space, first + i + _Y, ny, dny, i)
+            ramp(space, first + i + _Z, nz, dnz, i)
+            if colored:
+                ramp(space, first + i + 3 * STRIDE, of[6 * STRIDE], of[9 * STRIDE], i)
+                ramp(space, first + i + 4 * STRIDE, of[7 * STRIDE], of[10 * STRIDE], i)
+                ramp(space, first + i + 5 * STRIDE, of[8 * STRIDE], of[11 * STRIDE], i)
+                ramp(space, first + i + 6 * STRIDE, one, of[_SCALE], i)
 
 
 @inlined
 def lay_full(count, runs, x, y, linear, functions, space, distances, places, full):
     """After ``lay``: alpha, tangent, column and row, and the distance (float64), pixel by pixel."""
-    one, tangents = np.float32(1), full.tangents.shape[0] > 0
+    zero, one, tangents = np.float32(0), np.float32(1), full.tangents.shape[0] > 0
     for run in range(count):
-        first, length = runs[FIRST + run], runs[LENGTH + run]
-        target, far, of, fine = space[first:], distances[first:], linear[run:], functions[run:]
+        first, length, of, fine = runs[FIRST + run], runs[LENGTH + run], linear[run:], functions[run:]
         column, row = np.float32(x + first), np.float32(y)
         if places.shape[0] > 0:
             column, row = np.float32(places[first] & 0xFFFF), np.float32(places[first] >> 16)
         alpha, dalpha = of[_ALPHA], of[_ALPHA + STRIDE]
-        value, step_far, scale = fine[FAR], fine[FAR + STRIDE], fine[SCALE_X]
+        for i in range(0, length, STEP):
+            ramp(space, first + i + PX, column, one, i)
+            ramp(space, first + i + PY, row, zero, i)
+            ramp(space, first + i + ALPHA, alpha, dalpha, i)
+            if tangents:
+                for part in range(4):
+                    value, step = of[_TANGENT + part * STRIDE], of[_TANGENT + (4 + part) * STRIDE]
+                    ramp(space, first + i + TX + part * STRIDE, value, step, i)
+        if dalpha != 0:
+            for i in range(first, first + length):
+                space[ALPHA + i] /= space[SCALE + i]
+        value, step_far, scale, far = fine[FAR], fine[FAR + STRIDE], fine[SCALE_X], distances[first:]
         for i in range(length):
-            step = np.float32(i)
-            target[PX + i], target[PY + i] = column + step, row
-            target[ALPHA + i] = (alpha + dalpha * step) / (target[6 * STRIDE + i] if dalpha != 0 else one)
             far[WX + i] = (value + step_far * np.float64(i)) / (1.0 + scale * np.float64(i))
-        if tangents:
-            tx, ty, tz, tw = (of[_TANGENT], of[_TANGENT + _Y], of[_TANGENT + _Z], of[_TANGENT + 3 * STRIDE])
-            dx, dy, dz = of[_TANGENT + 4 * STRIDE], of[_TANGENT + 5 * STRIDE], of[_TANGENT + 6 * STRIDE]
-            dw = of[_TANGENT + 7 * STRIDE]
-            for i in range(length):
-                step = np.float32(i)
-                target[TX + i], target[TY + i] = tx + dx * step, ty + dy * step
-                target[TZ + i], target[TW + i] = tz + dz * step, tw + dw * step

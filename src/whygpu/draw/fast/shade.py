@@ -15,7 +15,7 @@ from whygpu.draw.fast.bins import node_of
 from whygpu.draw.fast.fetch import fetch
 from whygpu.draw.fast.fields import ALPHA, BLOCK, BLUE, GREEN, NX, NY, NZ, RED, STRIDE, SUM_B, SUM_G, SUM_R
 from whygpu.draw.fast.light import ambient_light, light, prepare
-from whygpu.draw.fast.runs import find_runs, lay, lay_full, weigh, weigh_full
+from whygpu.draw.fast.runs import PIECES, find_runs, lay, lay_full, split, weigh, weigh_full
 from whygpu.draw.fast.surface import locate, make_up, texture
 from whygpu.draw.fast.texture import CUTOFF_TIE
 from whygpu.engine.jit import inlined, kernel
@@ -66,15 +66,6 @@ def _clear(pixels, empty):
     """Show the background."""
     for i in range(pixels.shape[0]):
         pixels[i] = empty
-
-
-@inlined
-def _is_empty(owners):
-    """Whether no triangle is seen in a block."""
-    all_ = np.int32(-1)
-    for i in range(owners.shape[0]):
-        all_ &= owners[i]
-    return all_ < 0
 
 
 @inlined
@@ -167,20 +158,18 @@ def shade(
                 places = owners
                 if full is not None:
                     places = full.places[min(y, full.places.shape[0] - 1), : full.listed * BLOCK]
-                columns, at = owners.shape[0], 0
-                if _is_empty(owners):
-                    at = columns
-                    _clear(pixels, empty)
-                while at < columns:
-                    if owners[at] < 0:
-                        pixels[at] = empty
-                        at += 1
+                pieces, piece = split(owners, own, places, full), 0
+                while piece < pieces:
+                    begin = own[PIECES + piece]
+                    if owners[begin] < 0:
+                        piece += 1
+                        _clear(pixels[begin : own[PIECES + piece]], empty)
                         continue
                     # As far as pixels show one node, they are one segment: one material.
-                    begin, node = at, node_of(owners[at], triangle_start)
+                    node = node_of(owners[begin], triangle_start)
                     low, high, look = triangle_start[node], triangle_start[node + 1], material[node]
-                    count, stop, at = find_runs(
-                        owners, at, low, high, cut, triangles, records, own, places, full
+                    count, stop, piece = find_runs(
+                        piece, pieces, owners, low, high, cut, triangles, records, own
                     )
                     fetch(
                         count, own, owners, x, y, triangles, records, normals, positions, clip[node],
@@ -206,6 +195,6 @@ def shade(
                             segment, pixels_of, y, x + begin, owners[begin:], empty, pixels[begin:],
                             y * width + begin, places, full,
                         )  # fmt: skip
-                    _clear(pixels[stop:at], empty)
+                    _clear(pixels[stop : own[PIECES + piece]], empty)
         y0 = claim(next_rows, 0) * ROWS
     lit[rank] = shown

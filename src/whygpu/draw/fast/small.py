@@ -9,12 +9,9 @@ branch.
 # mypy: disable-error-code="var-annotated"
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from whygpu.draw.fast.bins import SMALL_SIDE
-from whygpu.draw.fast.block import key_of
+from whygpu.draw.fast.block import key_of, lowest
 from whygpu.draw.fast.rules import HALF, ONE, SUBPIXEL_BITS
 from whygpu.engine.jit import inlined
 
@@ -32,16 +29,6 @@ _MASK, _AT, _BOX = (i * BATCH for i in range(4, 7))  # pixels covered, where, pi
 _ZA, _ZB, _ZC = (i * BATCH for i in range(3))
 _START, _SLOPE_X, _SLOPE_Y, _X, _Y = (i * BATCH for i in range(3, 8))  # depth; pixels from the anchor
 _0, _1, _2, _3 = (np.uintp(i) for i in range(4))
-
-
-@intrinsic
-def _lowest(typing_context, mask):
-    """Position of the lowest set bit."""
-
-    def code(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), code
 
 
 @inlined
@@ -134,7 +121,7 @@ def draw_batch(count, top, bottom, width, stride, words, reals, keys):
     for i in range(count):
         mask = words[_MASK + i]
         while mask != 0:
-            bit = _lowest(mask)
+            bit = lowest(mask)
             mask &= mask - 1
             row, column = bit >> 2, bit & (SMALL_SIDE - 1)
             z = reals[_START + i] + reals[_SLOPE_Y + i] * (reals[_Y + i] + np.float64(row))

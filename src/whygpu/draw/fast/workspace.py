@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,21 +44,21 @@ class Workspace:
         self.world_normals = np.zeros((vertices, 4), np.float32)
         self.kept = np.empty((triangles, 2), np.int32)
         self.ordered = np.empty((2 * triangles, 2), np.int32)
-        self.judged = np.empty((threads, BIN_SPACE), np.int32)
-        self.wide = np.empty((threads, BIN_WORDS), np.int64)
-        self.words = np.zeros((threads, WORDS), np.int64)
-        self.reals = np.zeros((threads, REALS))
+        self.judged = _touched((threads, BIN_SPACE), np.int32)
+        self.wide = _touched((threads, BIN_WORDS), np.int64)
+        self.words = _touched((threads, WORDS), np.int64)
+        self.reals = _touched((threads, REALS), np.float64)
         self.clip = np.empty((threads, 2, MAX_PIECES, 3, 4))
         self.pieces = np.empty((threads, 3 * MAX_PIECES, 4), np.int32)
-        self.runs = np.empty((threads, RUNS * STRIDE), np.int32)
-        self.raw = np.empty((threads, RAW * STRIDE), np.int64)
-        self.corners = np.empty((threads, CORNERS * STRIDE))
-        self.attributes = np.empty((threads, ATTRIBUTES * STRIDE), np.float32)
-        self.linear = np.empty((threads, LINEAR * STRIDE), np.float32)
-        self.functions = np.empty((threads, FUNCTIONS * STRIDE))
-        self.places = np.ones((threads, 3 * STRIDE))
-        self.coordinates = np.empty((threads, 3 * STRIDE))
-        self.block = np.ones((threads, FIELDS * STRIDE), np.float32)
+        self.runs = _touched((threads, RUNS * STRIDE), np.int32)
+        self.raw = _touched((threads, RAW * STRIDE), np.int64)
+        self.corners = _touched((threads, CORNERS * STRIDE), np.float64)
+        self.attributes = _touched((threads, ATTRIBUTES * STRIDE), np.float32)
+        self.linear = _touched((threads, LINEAR * STRIDE), np.float32)
+        self.functions = _touched((threads, FUNCTIONS * STRIDE), np.float64)
+        self.places = _touched((threads, 3 * STRIDE), np.float64)
+        self.coordinates = _touched((threads, 3 * STRIDE), np.float64)
+        self.block = _touched((threads, FIELDS * STRIDE), np.float32)
         self.next = np.zeros((2, 8), np.int64)  # counters that threads share, a cache line each
         self.found = np.zeros((3, threads), np.int64)  # pixels tested, pixels lit, vertices clipped
         self._screens: dict[tuple[int, int], Screen] = {}
@@ -76,3 +78,13 @@ def _aligned(rows: int, columns: int) -> NDArray[np.int64]:
     space = np.empty(rows * columns + 8, np.int64)
     start = -space.ctypes.data % 64 // 8
     return space[start : start + rows * columns].reshape(rows, columns)
+
+
+def _touched(shape: tuple[int, int], kind: type[np.generic]) -> NDArray[Any]:
+    """An array whose pages are in memory, all ones.
+
+    The compiler turns a branch within a loop into loads under a mask, and a masked load from a page that was
+    never written costs hundreds of cycles, even where the mask is empty: the shade stage took three times as
+    long whenever the allocator gave fresh pages.
+    """
+    return np.full(shape, 1, kind)
