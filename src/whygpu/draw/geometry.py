@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whygpu.draw.mesh import Mesh
+from whygpu.draw.nodes import Nodes
 from whygpu.draw.scene import Scene
 from whygpu.draw.tangents import tangents
 from whygpu.draw.textures import Textures
@@ -43,6 +44,8 @@ class Geometry:
     """All images, and how each node's material samples them."""
     bounds: NDArray[np.float64]
     """(8 corners a node, 3): boxes round the nodes, in the world."""
+    nodes: Nodes
+    """Their transforms and materials."""
     framings: dict[Any, Any] = field(default_factory=dict, repr=False)
     """Cameras that frame the scene, by aspect and view: finding one can take longer than drawing."""
     spare: list[Any] = field(default_factory=list, repr=False)
@@ -74,6 +77,7 @@ class Geometry:
             triangle_start,
             Textures.of([mesh.material for mesh in meshes]),
             _bounds(scene),
+            Nodes.of(scene.nodes),
         )
 
 

@@ -31,6 +31,8 @@ def with_lines(scene: Scene, camera: Camera, width: int, height: int, wireframe:
     ``wireframe``: ``""`` for the scene as it is; ``"hidden"`` adds the triangles' edges; ``"through"`` has
     the edges in place of the triangles.
     """
+    if not wireframe and not any(_has_lines(node.mesh) for node in scene.nodes):
+        return scene
     seen = _Seen(camera, width, height)
     nodes = []
     for node in scene.nodes:
@@ -45,6 +47,11 @@ def with_lines(scene: Scene, camera: Camera, width: int, height: int, wireframe:
         return scene
     kept = scene.nodes if wireframe != "through" else ()
     return replace(scene, nodes=(*kept, *(node for node in nodes if node is not None)))
+
+
+def _has_lines(mesh: Mesh) -> bool:
+    """Whether a mesh is more than triangles."""
+    return any(part is not None and len(part) > 0 for part in (mesh.lines, mesh.points))
 
 
 def _edges(triangles: NDArray[np.int32]) -> NDArray[np.int32]:

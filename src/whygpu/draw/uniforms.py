@@ -5,6 +5,7 @@ The matrices are chained here, as small products of the engine, and then made *e
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.camera import cross, projection_matrix, rays, view_matrix
+from whygpu.draw.camera import projection_matrix, rays, view_matrix
 from whygpu.draw.fast.rules import GUARD, HALF, POSITION_BITS
 from whygpu.draw.light import Background, Light
-from whygpu.draw.material import Material
+from whygpu.draw.nodes import Nodes
 from whygpu.draw.scene import Camera, Scene
 from whygpu.draw.shadow import Shadows, map_side, shadows
 from whygpu.engine import current, matmul
@@ -25,11 +26,8 @@ __all__ = ["Options", "Uniforms", "exact", "of_shadows", "uniforms"]
 Matrix = NDArray[np.float64]
 Floats = NDArray[np.float32]
 
-MATERIAL = 16
-"""Floats a node's material takes; see ``Uniforms.material``."""
 LAMP = 16
 """Floats a light takes; see ``Uniforms.lamps``."""
-MODES = {"opaque": 0, "mask": 1, "blend": 2}
 KINDS = {"directional": 0, "point": 1, "spot": 2}
 
 # The default lights, in eye space (x right, y up, z to the eye): key, fill, rim.
@@ -119,19 +117,11 @@ def uniforms(
     options: Options | None = None,
 ) -> Uniforms:
     """Chain model, view and projection of every node and gather the rest."""
-    options = options or Options()
+    options, nodes = options or Options(), scene.geometry.nodes
     view = view_matrix(camera)
     world_to_clip = _product(projection_matrix(camera, width / height), view, "projection-view matrix")
-    nodes = len(scene.nodes)
-    clip, grid = np.zeros((nodes, 4, 4)), np.zeros((nodes, 3))
-    normal, flip = np.zeros((nodes, 3, 3)), np.zeros(nodes, np.int64)
-    for i, node in enumerate(scene.nodes):
-        chained = _product(world_to_clip, node.transform, "model-view-projection matrix")
-        clip[i], grid[i] = exact(chained.T, node.mesh.reach)
-        normal[i], flip[i] = _cofactors(node.transform[:3, :3])
-    materials = [node.mesh.material for node in scene.nodes]
-    both = np.array([material.double_sided for material in materials], np.int64)
-    opaque = np.array([material.alpha_mode == "opaque" for material in materials], bool)
+    chained = _product(world_to_clip, nodes.transforms, "model-view-projection matrix")  # (nodes, 4, 4)
+    clip, grid = exact(chained.transpose(0, 2, 1), nodes.reach)
     gain = 2.0**options.exposure
     lights = _in_world(scene.lights if options.lights is None else options.lights, view)
     cast = [replace(light, casts_shadow=light.casts_shadow and options.shadows) for light in lights]
@@ -144,12 +134,12 @@ def uniforms(
         height=height,
         clip=clip,
         grid=grid,
-        normal=normal,
-        flip=flip,
-        double_sided=np.where(opaque, both, -1),
-        mixed=np.where(opaque, -1, both),
-        material=_materials(materials, gain),
-        linear=np.array([n.transform[:3, :3].T for n in scene.nodes], np.float32).reshape(-1, 3, 3),
+        normal=nodes.normal,
+        flip=nodes.flip,
+        double_sided=np.where(nodes.opaque, nodes.double_sided, -1),
+        mixed=np.where(nodes.opaque, -1, nodes.double_sided),
+        material=_materials(nodes, gain),
+        linear=nodes.linear,
         viewport=_viewport(width, height),
         depth_scale=1.0 if camera.height is not None else 1.0 / camera.far,
         rays=rays(camera, width, height).astype(np.float32),
@@ -164,14 +154,13 @@ def uniforms(
         located=bool(maps.cameras) or any(light.kind != "directional" for light in lights),
         samples=options.samples,
         normals=options.normals,
-        full=_is_full(scene, lights, maps, options) or not bool(opaque.all()),
+        full=nodes.full or _is_full(lights, maps, options),
     )
 
 
 def of_shadows(scene: Scene, constants: Uniforms) -> list[Uniforms]:
     """The constants with which each shadow map is drawn: all that is not blended, backs and fronts alike."""
-    casts = [node.mesh.material.alpha_mode != "blend" for node in scene.nodes]
-    drawn = np.where(casts, 1, -1).astype(np.int64)
+    drawn = np.where(scene.geometry.nodes.casts, 1, -1)
     side, nothing = constants.shadows.side, Background()
     plain = Options(lights=())
     return [
@@ -180,27 +169,21 @@ def of_shadows(scene: Scene, constants: Uniforms) -> list[Uniforms]:
     ]
 
 
-def _is_full(scene: Scene, lights: Sequence[Light], maps: Shadows, options: Options) -> bool:
+def _is_full(lights: Sequence[Light], maps: Shadows, options: Options) -> bool:
     """Whether the shading needs more than normals, colours and directional lights."""
-    materials = [node.mesh.material for node in scene.nodes]
     return (
         bool(maps.cameras)
         or options.samples > 1
         or options.normals
         or any(light.kind != "directional" for light in lights)
-        or any(material.unlit or any(material.textures) for material in materials)
     )
 
 
-def _materials(materials: list[Material], gain: float) -> Floats:
-    rows = np.zeros((len(materials), MATERIAL), np.float32)
-    for row, m in zip(rows, materials, strict=True):
-        emissive = np.asarray(m.emissive) * gain
-        row[:] = (
-            *m.base_color, m.metallic, *emissive, m.roughness, m.alpha, m.alpha_cutoff, MODES[m.alpha_mode],
-            m.unlit, m.normal_scale, m.occlusion_strength, gain, m.specular,
-        )  # fmt: skip
-    return rows
+def _materials(nodes: Nodes, gain: float) -> Floats:
+    """What emits light and what is unlit is exposed here, the rest by its lights."""
+    rows = nodes.materials.copy()
+    rows[:, [4, 5, 6, 14]] *= gain
+    return rows.astype(np.float32)
 
 
 def _sight(camera: Camera, width: int, height: int) -> tuple[Matrix, Matrix]:
@@ -218,7 +201,7 @@ def _sight(camera: Camera, width: int, height: int) -> tuple[Matrix, Matrix]:
 
 
 def exact(matrix: Matrix, reach: Matrix) -> tuple[Matrix, Matrix]:
-    """Round a row-vector clip matrix (4, 4) so that every product with it is exact in float64.
+    """Round row-vector clip matrices (n, 4, 4) so that every product with them is exact in float64.
 
     A sum of rounded products depends on the order in which hardware adds, and BLAS, PyTorch, a GPU and
     our kernels add in different orders: pixels would differ. So each axis' coordinates are rounded to a
@@ -230,38 +213,24 @@ def exact(matrix: Matrix, reach: Matrix) -> tuple[Matrix, Matrix]:
     Returns
     -------
     matrix, grid
-        The rounded matrix; ``(p + grid) - grid`` rounds coordinates (..., 3) to their grids.
+        The rounded matrices; ``(p + grid) - grid`` rounds coordinates (..., 3) to their grids.
     """
     exponents = np.frexp(reach)[1]  # reach <= 2**exponent
-    units = np.ldexp(1.0, exponents - POSITION_BITS)  # (3,)
-    rounded = np.zeros((4, 4))
-    for j in range(4):
-        bound = float(np.ldexp(np.abs(matrix[:3, j]), exponents).sum()) + abs(float(matrix[3, j]))
-        step = math.ldexp(1.0, math.frexp(bound)[1] - 52)  # of the sums in this column
-        rounded[:3, j] = np.round(matrix[:3, j] / (step / units)) * (step / units)
-        rounded[3, j] = np.round(matrix[3, j] / step) * step
+    units = np.ldexp(1.0, exponents - POSITION_BITS)  # (n, 3)
+    linear, moved = matrix[:, :3], matrix[:, 3]
+    bound = np.ldexp(np.abs(linear), exponents[:, :, None]).sum(1) + np.abs(moved)  # (n, 4)
+    step = np.ldexp(1.0, np.frexp(bound)[1] - 52)  # of the sums in a column
+    steps = step[:, None, :] / units[:, :, None]
+    rounded = np.concatenate([np.round(linear / steps) * steps, (np.round(moved / step) * step)[:, None]], 1)
     return rounded, 1.5 * np.ldexp(units, 52)
 
 
 def _product(a: Matrix, b: Matrix, name: str) -> Matrix:
-    """A small product on the current backend, back in NumPy: (4, 4) @ (4, 4)."""
+    """A small product on the current backend, back in NumPy: (4, 4) @ (..., 4, 4)."""
     backend = current()
     product = matmul(backend.asarray(a, "float64"), backend.asarray(b, "float64"), name=name)
     result: Matrix = np.asarray(backend.to_numpy(product), np.float64)
     return result
-
-
-def _cofactors(linear: Matrix) -> tuple[Matrix, bool]:
-    """What turns normals, (3, 3) for row vectors, and whether the transform mirrors.
-
-    The cofactors are the inverse transpose times the determinant; they exist where the inverse does not.
-    """
-    a, b, c = linear
-    cofactors = np.stack([cross(b, c), cross(c, a), cross(a, b)])
-    mirrors = float(a @ cofactors[0]) < 0
-    largest = float(np.abs(cofactors).max())
-    scaled: Matrix = (cofactors / largest if largest > 0 else np.eye(3)).T
-    return -scaled if mirrors else scaled, mirrors
 
 
 def _viewport(width: int, height: int) -> Matrix:
@@ -303,6 +272,7 @@ def _ambient(scene: Scene) -> Floats:
     return np.stack([sky + ground, sky - ground]).astype(np.float32) / np.float32(2)
 
 
+@functools.lru_cache(8)
 def _rows(background: Background, height: int) -> NDArray[np.uint8]:
     down = (np.arange(height) + 0.5)[:, None] / height
     colors = np.asarray(background.top) * (1 - down) + np.asarray(background.bottom) * down  # (height, 4)

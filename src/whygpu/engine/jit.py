@@ -125,9 +125,11 @@ def beside(compiled: Any, statement: str) -> Callable[[], None]:
     compiled. Nothing is started where the cache has it, or where there is one core. Should the process fail,
     the kernel is compiled here when it is needed.
     """
-    folder, cached = cache_folder(), getattr(compiled, "signatures", ()) or is_cached(compiled)
+    if getattr(compiled, "signatures", ()) or is_cached(compiled):
+        return lambda: None
+    folder = cache_folder()
     shared = folder.is_relative_to(cache_dir()) and sys.executable and not getattr(sys, "frozen", False)
-    if cached or not shared or available_threads() < 2:
+    if not shared or available_threads() < 2:
         return lambda: None
     nothing = subprocess.DEVNULL
     command = [sys.executable, "-P", "-c", statement]
