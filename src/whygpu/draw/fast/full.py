@@ -40,7 +40,7 @@ class Full(NamedTuple):
     located_at: Any
     """(threads, 3 * STRIDE) float64: places in the world."""
     coordinates: Any
-    """(threads, 3 * STRIDE) float64: texture coordinates, and how they change."""
+    """(threads, 4 * STRIDE) float64: texture coordinates, and how they change; then places in shadow maps."""
     alone: bool
     """Whether pixels are interpolated one by one, since their centres may lie outside of what they show."""
     listed: int

@@ -29,10 +29,8 @@ from whygpu.draw.fast.fields import (
     RED,
     ROUGH,
     SCALE,
-    SMOOTH_X,
-    SMOOTH_Y,
-    SMOOTH_Z,
     STRENGTH,
+    STRIDE,
     SUM_B,
     SUM_G,
     SUM_R,
@@ -44,7 +42,7 @@ from whygpu.draw.fast.fields import (
     WY,
     WZ,
 )  # fmt: skip
-from whygpu.draw.fast.shadow import shadow
+from whygpu.draw.fast.shadow import shade_lamp
 from whygpu.engine.jit import inlined
 
 __all__ = ["DIELECTRIC", "SMOOTHEST", "ambient_light", "arrive", "light", "prepare"]
@@ -164,43 +162,45 @@ def ambient_light(space, count, ambient, material, full):
 
 
 @inlined
-def arrive(space, places, count, lamp, full):
-    """Where a light is seen from a block's pixels, and how much of it arrives: distance, cone, shadow."""
-    kind, dark = lamp[6], lamp[13] >= 0
+def _from_point(space, places, count, lamp, at):
+    """Direction and strength of a light that has a place: distance and, of a spot, the cone."""
     ax, ay, az = np.float32(lamp[0]), np.float32(lamp[1]), np.float32(lamp[2])
     for i in range(count):
-        space[LX + i], space[LY + i], space[LZ + i], space[STRENGTH + i] = ax, ay, az, np.float32(1)
-    if kind == 0 and not dark:
-        return
-    for i in range(count):
-        x, y, z = places[WX + i], places[WY + i], places[WZ + i]
-        lx, ly, lz, strength, away = ax, ay, az, np.float32(1), 0.0
-        if kind > 0:
-            dx, dy, dz = lamp[7] - x, lamp[8] - y, lamp[9] - z
-            away2 = max((dx * dx + dy * dy) + dz * dz, 1e-30)
-            away = np.sqrt(away2)
-            lx, ly, lz = np.float32(dx / away), np.float32(dy / away), np.float32(dz / away)
-            ratio = away2 * (lamp[10] * lamp[10])
-            strength = np.float32(max(1.0 - ratio * ratio, 0.0) / away2)
-        if kind == 2:
+        dx, dy, dz = lamp[7] - places[WX + i], lamp[8] - places[WY + i], lamp[9] - places[WZ + i]
+        away2 = max((dx * dx + dy * dy) + dz * dz, 1e-30)
+        away = np.sqrt(away2)
+        lx, ly, lz = np.float32(dx / away), np.float32(dy / away), np.float32(dz / away)
+        ratio = away2 * (lamp[10] * lamp[10])
+        strength = np.float32(max(1.0 - ratio * ratio, 0.0) / away2)
+        if lamp[6] == 2:
             cone = (ax * lx + ay * ly + az * lz) * np.float32(lamp[11]) + np.float32(lamp[12])
             cone = min(max(cone, np.float32(0)), np.float32(1))
             strength = strength * (cone * cone)
-        nx, ny, nz = space[SMOOTH_X + i], space[SMOOTH_Y + i], space[SMOOTH_Z + i]
-        cosine = nx * lx + ny * ly + nz * lz
-        seen = space[NX + i] * lx + space[NY + i] * ly + space[NZ + i] * lz > 0
-        if dark and seen and strength > 0:
-            strength = strength * shadow(lamp, full.maps, full.matrices, x, y, z, lx, ly, lz, away, cosine)
         space[LX + i], space[LY + i], space[LZ + i], space[STRENGTH + i] = lx, ly, lz, strength
+        at[2 * STRIDE + i] = away
 
 
 @inlined
-def light(space, places, count, lights, material, full):
+def arrive(space, places, count, lamp, at, full):
+    """Where a light is seen from a block's pixels, and how much of it arrives: distance, cone, shadow."""
+    ax, ay, az = np.float32(lamp[0]), np.float32(lamp[1]), np.float32(lamp[2])
+    if lamp[6] > 0:
+        _from_point(space, places, count, lamp, at)
+    else:
+        for i in range(count):
+            space[LX + i], space[LY + i], space[LZ + i], space[STRENGTH + i] = ax, ay, az, np.float32(1)
+            at[2 * STRIDE + i] = 0.0
+    if lamp[13] >= 0:
+        shade_lamp(space, places, count, lamp, full.maps, full.matrices, at)
+
+
+@inlined
+def light(space, places, count, lights, material, at, full):
     """Add every light's share to a block's sums: glTF 2.0, appendix B."""
     matte = is_matte(material)
     for lamp in range(lights.shape[0]):
         if full is not None:
-            arrive(space, places, count, full.lamps[lamp], full)
+            arrive(space, places, count, full.lamps[lamp], at, full)
         if matte:
             _matte(space, count, lights[lamp], full)
         else:

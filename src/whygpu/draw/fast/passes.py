@@ -18,6 +18,7 @@ from whygpu.draw.fast.raster import raster
 from whygpu.draw.fast.rules import ONE, OUTSIDE
 from whygpu.draw.fast.samples import PATTERNS
 from whygpu.draw.fast.shade import shade
+from whygpu.draw.fast.shadow import BEYOND
 from whygpu.draw.fast.transform import transform
 from whygpu.draw.fast.workspace import Workspace
 from whygpu.draw.frame import Frame
@@ -72,7 +73,8 @@ class Passes:
     def shadows(self, constants: list[Uniforms]) -> None:
         """Draw the depth that each light's cameras see."""
         side = self.uniforms.shadows.side
-        self.maps = np.empty((len(constants), side, side), np.float32)
+        texels = np.empty(len(constants) * side * side + BEYOND, np.float32)
+        self.maps = texels[:-BEYOND].reshape(len(constants), side, side)
         unused = np.empty((side, side), np.int32)
         for depth, uniforms in zip(self.maps, constants, strict=True):
             self._transform(uniforms)

@@ -123,7 +123,8 @@ def _light_full(
     if full.located:
         locate(segment, segment_at, count_of, full)
     ambient_light(segment, count_of, ambient, material, full)
-    light(segment, segment_at, count_of, lights[:0] if material[11] > 0 else lights, material, full)
+    lights = lights[:0] if material[11] > 0 else lights
+    light(segment, segment_at, count_of, lights, material, full.coordinates[rank], full)
     _finish(segment, count_of, material)
 
 
@@ -184,7 +185,7 @@ def shade(
                         whole = (pixels_of + WIDE - 1) & -WIDE  # what is computed too much is not kept
                         prepare(segment, whole, np.float32(y), x + begin, rays, look, colored, full)
                         ambient_light(segment, whole, ambient, look, full)
-                        light(segment, segment, whole, lights, look, full)
+                        light(segment, segment, whole, lights, look, segment, full)
                         shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
                     if full is not None:
                         _light_full(

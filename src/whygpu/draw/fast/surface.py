@@ -34,7 +34,7 @@ from whygpu.draw.fast.fields import (
     WZ,
 )  # fmt: skip
 from whygpu.draw.fast.runs import SCALE_X, SCALE_Y, U
-from whygpu.draw.fast.texture import level_of, sample
+from whygpu.draw.fast.texture import place, sample
 from whygpu.engine.jit import inlined
 
 __all__ = ["locate", "make_up", "texture"]
@@ -153,12 +153,13 @@ def texture(space, count, runs, begin, stop, functions, coordinates, material, n
         width, height = np.float64(full.levels[first, 1]), np.float64(full.levels[first, 2])
         column, last = U + 3 * full.samplers[node, slot, 7] * STRIDE, np.float64(levels - 1)
         _follow(count, runs, functions, column, full.transforms[node, slot], width, height, coordinates)
+        place(coordinates, begin, stop, last, between, wrap_u, wrap_v)
         for i in range(begin, stop):
             if owners[i] < 0:
                 continue
-            level, smaller = level_of(coordinates[2 * STRIDE + i], last, between)
+            linear = minify if coordinates[3 * STRIDE + i] > 0 else magnify
             red, green, blue, alpha = sample(
-                full.texels, full.levels, first, level, minify if smaller else magnify, wrap_u, wrap_v, table,
+                full.texels, full.levels, first, coordinates[2 * STRIDE + i], linear, wrap_u, wrap_v, table,
                 plain, coordinates[i], coordinates[STRIDE + i],
             )  # fmt: skip
             _apply(space, i, slot, red, green, blue, alpha, material, full.turn[node])

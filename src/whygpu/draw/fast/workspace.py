@@ -57,7 +57,7 @@ class Workspace:
         self.linear = _touched((threads, LINEAR * STRIDE), np.float32)
         self.functions = _touched((threads, FUNCTIONS * STRIDE), np.float64)
         self.places = _touched((threads, 3 * STRIDE), np.float64)
-        self.coordinates = _touched((threads, 3 * STRIDE), np.float64)
+        self.coordinates = _touched((threads, 4 * STRIDE), np.float64)
         self.block = _touched((threads, FIELDS * STRIDE), np.float32)
         self.next = np.zeros((2, 8), np.int64)  # counters that threads share, a cache line each
         self.found = np.zeros((3, threads), np.int64)  # pixels tested, pixels lit, vertices clipped

@@ -56,12 +56,12 @@ def shadow(
     right, below = xp.astype(x - xp.floor(x), xp.float32), xp.astype(y - xp.floor(y), xp.float32)
     start = (face * side + top - 1) * side + left - 1
     total = xp.zeros_like(right)
-    for j, high in enumerate(_weights(xp, below)):
-        line = xp.zeros_like(right)
-        for i, wide in enumerate(_weights(xp, right)):
+    for i, wide in enumerate(_weights(xp, right)):
+        column = xp.zeros_like(right)
+        for j, high in enumerate(_weights(xp, below)):
             there = xp.astype(xp.take(maps, start + (j * side + i), axis=0), xp.float64)
-            line = line + xp.where(depth <= there, wide, xp.zeros_like(wide))
-        total = total + line * high
+            column = column + xp.where(depth <= there, high, xp.zeros_like(high))
+        total = total + column * wide
     total = total * 0.25
     return xp.where(seen, total, xp.ones_like(total))[:, None]
 
