@@ -61,6 +61,8 @@ class Case:
     """Share of the weights that does not fit the device and is read by the host's processor."""
     era: str = "2025"
     """Age of the runtime: 2023, 2024 or 2025 (and later)."""
+    ubatch: float = 512
+    """Tokens of a prompt that llama.cpp pushes through at once."""
 
     @property
     def family(self) -> str:

@@ -116,6 +116,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
+        ubatch=_ubatch(notes + " " + backend, prompt, generated),
     )
     labels = {
         "device": machine.name,
@@ -163,6 +164,17 @@ def _flash(text: str, date: str, runtime: str) -> bool:
         return True
     llama = runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
     return not (llama and re.match(r"202[34]", date))
+
+
+def _ubatch(text: str, prompt: float | None, generated: float | None) -> float:
+    """Tokens at once: as stated, 2048 in the protocol of llama.cpp's own device pages, else its default.
+
+    The protocol is "llama-bench -p 2048 -n 32 -ub 2048" (benches/ of the repository, and those who follow it).
+    """
+    stated = re.search(r"(?:\bub(?:atch)?|n_ubatch|-ub)[ =]+(\d{2,5})\b", text)
+    if stated:
+        return float(stated.group(1))
+    return 2048.0 if (prompt, generated) == (2048, 32) else 512.0
 
 
 def _spilled(weights: float, machine: Machine, count: int, runtime: str) -> float:

@@ -25,7 +25,10 @@ STEP = 0.5e-3
 SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 """Runtimes whose devices work on each layer together; the others take turns, layer by layer."""
 UBATCH = 512.0
-"""Tokens of a prompt that llama.cpp pushes through at once."""
+"""Tokens of a prompt that llama.cpp pushes through at once unless it is told otherwise."""
+SCORES = 16.0
+"""Bytes that attention which is not fused moves for each pair of tokens and head: the scores are written,
+scaled and normalised, and read again, in single precision (four passes of four bytes)."""
 LARGE = 3e10
 """Parameters from which on llama.cpp hardly overlaps pieces of a prompt over its devices: two pieces, and
 half of what that should gain (seen on eight cards by one source; the cause is not known)."""
@@ -95,13 +98,54 @@ def market(case: Case) -> str:
 def peak(case: Case) -> float:
     """FLOP/s of half precision, or of single where there is none."""
     flops = case.machine.flops
-    on_cpu = case.runtime in ("cpu", "itrex", "pytorch", "llama2c")
+    on_cpu = case.runtime in ON_CPU
     if on_cpu and case.machine.kind == "gpu":  # the figures are those of the graphics beside the processor
         return HOST_RIDGE * case.machine.bandwidth.value
     if on_cpu and "fp32" in flops:
         return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
     rates = [flops[name].value for name in ("fp16", "fp32") if name in flops]  # Pascal's halves are slow
     return max(rates or [f.value for f in flops.values()] or [50 * case.machine.bandwidth.value])
+
+
+def matrix_rate(case: Case) -> float:
+    """FLOP/s of the units that a prompt's products run on: tensor cores, dot products of bytes, or vectors.
+
+    NVIDIA's game cards halve the rate where sums are kept in single precision (as the catalogue states it);
+    llama.cpp sums in half precision or in integers, at the full rate. Pascal (but for P100) multiplies bytes
+    four at a time (dp4a). Vulkan on Intel, before its drivers offered cooperative matrices, and on Apple, uses
+    vector units.
+    """
+    flops, v, f = case.machine.flops, case.machine.vendor, case.family
+    if case.runtime in ON_CPU:
+        return peak(case)
+    single = flops["fp32"].value if "fp32" in flops else 0.0
+    if v == "NVIDIA":
+        if f == "Pascal" and case.storage.kind not in ("f16", "f32") and "P100" not in case.machine.name:
+            return 4 * single or peak(case)
+        if f == "Turing GTX":
+            return single or peak(case)
+        if "fp16_fp16acc" in flops:
+            return flops["fp16_fp16acc"].value
+        half = flops["fp16"].value if "fp16" in flops else 0.0
+        return 2 * half if single and half < 2.5 * single and f in HALVED else peak(case)
+    if case.runtime == "vulkan" and v in ("Intel", "Apple") and single:
+        return single * (2 if v == "Intel" else 1)
+    return peak(case)
+
+
+HALVED = ("Ampere", "Ada Lovelace", "Blackwell 2.0", "Turing")
+ON_CPU = ("cpu", "itrex", "pytorch", "llama2c")
+
+
+def attention_rate(case: Case) -> float:
+    """FLOP/s of attention's products: as others', but without matrix units where kernels lack them.
+
+    llama.cpp's fused attention uses tensor cores on NVIDIA's; AMD's and Intel's run it on vectors.
+    """
+    single = case.machine.flops.get("fp32")
+    if case.runtime not in ON_CPU and case.machine.vendor in ("AMD", "Intel") and single:
+        return min(2 * single.value, peak(case))
+    return min(matrix_rate(case), peak(case)) if case.family == "Pascal" else matrix_rate(case)
 
 
 def together(case: Case) -> int:
@@ -230,33 +274,36 @@ DECODE = Form(
 
 
 def prefill_work(case: Case) -> Work:
-    """A prompt at once, in pieces of ``UBATCH`` tokens."""
+    """A prompt at once, in pieces of ``ubatch`` tokens."""
     o, n = case.outline, together(case)
-    passes = math.ceil(case.prompt / UBATCH)
+    passes = math.ceil(case.prompt / case.ubatch)
     tokens = case.prompt / passes
     read = passes * stored(case, o.experts_read(tokens, EVENNESS))
-    rate = peak(case) * n
+    rate, slow = matrix_rate(case) * n, attention_rate(case) * n
     if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
         pieces = min(passes, 2 if o.parameters > LARGE else 4)
         gain = case.count * pieces / (pieces + case.count - 1) - 1
-        rate *= 1 + (0.5 * gain if o.parameters > LARGE else gain)
-    attention = 2 * o.prefill_attention(case.prompt, case.depth)
+        faster = 1 + (0.5 * gain if o.parameters > LARGE else gain)
+        rate, slow, n = rate * faster, slow * faster, faster
+    products = o.prefill_attention(case.prompt, case.depth)
+    scores = 0.0 if case.flash else SCORES * products * o.heads / max(g.prompt_pair for g in o.groups)
     return (
         read * (1 - case.spilled) / case.machine.bandwidth.value / n,
         2 * case.prompt * (o.active - o.head) / rate,
-        attention / rate,
+        2 * products / slow,
         passes * o.layers * LAYER,
         read * case.spilled / HOST_BANDWIDTH,
+        scores / case.machine.bandwidth.value / n,
     )
 
 
 def prefill_keys(case: Case) -> Keys:
     """Constants of a prompt."""
     o = case.outline
-    tokens = case.prompt / math.ceil(case.prompt / UBATCH)
+    tokens = case.prompt / math.ceil(case.prompt / case.ubatch)
     r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
     width = math.log(o.d_model / 4096)
-    chip = math.log(peak(case) / 100e12)
+    chip = math.log(matrix_rate(case) / 100e12)
     product: list[Key] = [
         "pf:",
         f"pfR:{r}",
@@ -280,6 +327,8 @@ def prefill_keys(case: Case) -> Keys:
     ]
     if o.is_mixture:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
+        rows = math.log(max(tokens * o.chosen, 0.1) / 32)
+        product += [("pfM:", rows), (f"pfM:{r}", rows)]
     if case.count > 1:
         large = "large" if o.parameters > LARGE else "small"
         product += [
@@ -300,13 +349,14 @@ def prefill_keys(case: Case) -> Keys:
         ),
         ("lay:", f"layR:{r}", f"layF:{f}"),
         ("host:",),
+        ("sc:", f"scR:{r}", f"scF:{f}"),
     )
 
 
 PREFILL = Form(
     "prefill",
-    ("weights", "arithmetic", "attention", "launches", "host"),
-    (0, 0, 1, 2, 3),
+    ("weights", "arithmetic", "attention", "launches", "host", "scores"),
+    (0, 0, 1, 2, 3, 4),
     {
         "mem": (0.3, 0.3),
         "memR": (0, 0.2),
@@ -325,6 +375,10 @@ PREFILL = Form(
         "pfB": (0, 0.2),
         "pfT": (0, 0.2),
         "pfX": (0, 0.4),
+        "pfM": (-0.3, 0.2),
+        "sc": (0, 0.4),
+        "scR": (0, 0.3),
+        "scF": (0, 0.2),
         "pfA": (0, 0.2),
         "at": (1.2, 0.6),
         "atR": (0, 0.5),
