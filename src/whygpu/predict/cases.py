@@ -63,6 +63,10 @@ class Case:
     """Age of the runtime: 2023, 2024 or 2025 (and later)."""
     ubatch: float = 512
     """Tokens of a prompt that llama.cpp pushes through at once."""
+    power: float = 1.0
+    """The limit of power over the rated power; 1 where none is set."""
+    matrix_units: bool = True
+    """Whether the runtime was built to use the device's matrix units."""
 
     @property
     def family(self) -> str:

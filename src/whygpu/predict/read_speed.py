@@ -117,6 +117,8 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
         ubatch=_ubatch(notes + " " + backend, prompt, generated),
+        power=power_of(row.get("device") or "", machine),
+        matrix_units=not (runtime == "sycl" and _plain_sycl(backend, row.get("date") or "")),
     )
     labels = {
         "device": machine.name,
@@ -164,6 +166,21 @@ def _flash(text: str, date: str, runtime: str) -> bool:
         return True
     llama = runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
     return not (llama and re.match(r"202[34]", date))
+
+
+def power_of(name: str, machine: Machine) -> float:
+    """The limit of power that a name states ("RTX 4090 (250 W limit)") over the rated power, 1 at most."""
+    found = re.search(r"(?<![\d.])(\d{2,4}) ?w(?:atts?)?\b", name, re.IGNORECASE)
+    if found is None or machine.watts is None:
+        return 1.0
+    return min(1.0, max(0.1, float(found.group(1)) / machine.watts.value))
+
+
+def _plain_sycl(backend: str, date: str) -> bool:
+    """llama.cpp's SYCL as built by default before 2025: single precision on vectors, without oneDNN."""
+    return bool(re.search(r"fp32", backend, re.IGNORECASE)) or (
+        date.startswith(("2023", "2024")) and not re.search(r"ipex|f(p)?16|onednn", backend, re.IGNORECASE)
+    )
 
 
 def _ubatch(text: str, prompt: float | None, generated: float | None) -> float:

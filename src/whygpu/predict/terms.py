@@ -108,6 +108,24 @@ def peak(case: Case) -> float:
 
 
 def matrix_rate(case: Case) -> float:
+    """FLOP/s that a prompt's products can reach: those of the units, as far as power and measured GEMMs go.
+
+    A limit of power lowers clocks: power goes with about the square of the clock near a chip's usual
+    voltage, and products take about four fifths of the rated power before any limit binds (assumed).
+    """
+    measured, half = case.machine.details.get("measured_bf16_tflops"), case.machine.flops.get("fp16")
+    rate = unit_rate(case)
+    if measured and half and rate == half.value:
+        rate *= float(measured) * 1e12 / half.value / TYPICAL
+    return rate * min(1.0, (case.power / 0.8) ** 0.5)
+
+
+TYPICAL = 0.8
+"""Share of the dense peak that the best large GEMMs reach on most devices (hardware.csv's measured column: 0.72
+to 0.87); devices whose own figure is lower (MI300X 0.51, Strix Halo 0.62) are that much slower."""
+
+
+def unit_rate(case: Case) -> float:
     """FLOP/s of the units that a prompt's products run on: tensor cores, dot products of bytes, or vectors.
 
     NVIDIA's game cards halve the rate where sums are kept in single precision (as the catalogue states it);
@@ -128,6 +146,8 @@ def matrix_rate(case: Case) -> float:
             return flops["fp16_fp16acc"].value
         half = flops["fp16"].value if "fp16" in flops else 0.0
         return 2 * half if single and half < 2.5 * single and f in HALVED else peak(case)
+    if case.runtime == "sycl" and not case.matrix_units and single:
+        return single
     if case.runtime == "vulkan" and v in ("Intel", "Apple") and single:
         return single * (2 if v == "Intel" else 1)
     return peak(case)
