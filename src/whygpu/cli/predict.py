@@ -101,11 +101,12 @@ def predict(model: str | None, language: str | None, as_json: bool, **options: A
         _answer(screen, model, options)
 
 
-def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[tuple[int, Any]]:
-    """(count, machine) of each that was named."""
+def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    """Each device that was named (``predict.typed.Typed``)."""
     from whygpu.engine import UserError
-    from whygpu.predict import hardware, read_catalogue
-    from whygpu.predict.names import resolve, split_count
+    from whygpu.predict import read_catalogue
+    from whygpu.predict.counts import split_count
+    from whygpu.predict.typed import Typed, typed
 
     own: dict[str, Any] = {}
     if options["hardware_file"] is not None:
@@ -116,18 +117,12 @@ def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[tuple[int
             raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     text = options["machines"]
     asked = [part.strip() for part in text.split(",") if part.strip()] if text else list(own or names)
+    if not asked:
+        raise UserError("--on names no machine; list them: whygpu hardware")
     found = []
     for name in asked:
         count, rest = split_count(name)
-        if rest.lower() == "here":
-            found.append((count, _here()))
-        elif own:
-            try:
-                found.append((count, resolve(rest, own)))
-            except UserError:
-                found.append((count, hardware(rest)))
-        else:
-            found.append((count, hardware(rest)))
+        found.append(Typed(count, _here()) if rest.lower() == "here" else typed(name, own or None))
     return found
 
 
@@ -178,24 +173,23 @@ def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
     source = outline_source(model)
     results = []
     with screen.working("predict.working"):
-        for count, machine in _machines(options, spread()):
-            measured = machine.bandwidth.basis is Basis.MEASURED
+        for device in _machines(options, spread()):
+            measured = device.machine.bandwidth.basis is Basis.MEASURED
             results.append(
                 inference(
-                    source.outline,
-                    machine,
-                    quant=options["quant"] or source.quant,
-                    bits=None if options["quant"] else source.bits,
+                    source,
+                    device,
+                    quant=options["quant"],
                     context=options["context"],
                     prompt_tokens=options["prompt_tokens"],
                     reply=options["reply"],
                     batch=options["batch"],
-                    count=count * options["count"],
+                    count=options["count"],
                     kv=options["kv"],
                     runtime=options["runtime"],
                     gpu_layers=_layers(options["gpu_layers"]),
                     link=_link(options["link"]),
-                    own=own_factor(machine) if measured else None,
+                    own=own_factor(device.machine) if measured else None,
                 )
             )
     kept = choose(results, least=options["min_tok_s"], budget=options["budget"], order=options["sort"])
@@ -226,21 +220,33 @@ def _train(screen: Any, model: str, options: dict[str, Any]) -> None:
         case = history(model)
         screen.json(case.as_dict()) if screen.as_json else screen.show(*history_tables(screen.texts, case))
         return
-    shape = outline_source(model).outline
+    source = outline_source(model)
+    shape = source.outline
+    devices = _machines(options, ("A100 SXM4 80GB", "H100 SXM5 80GB", "B200 SXM 180GB"))
     runs = [
         training(
             shape,
-            machine,
+            device.machine,
             tokens=options["train_tokens"],
-            count=count * options["count"],
+            count=device.count * options["count"],
             precision=options["precision"],
             sequence=min(options["context"] or 4096, shape.context),
         )
-        for count, machine in _machines(options, ("A100 SXM4 80GB", "H100 SXM5 80GB", "B200 SXM 180GB"))
+        for device in devices
     ]
-    screen.json([run.as_dict() for run in runs]) if screen.as_json else screen.show(
-        *training_tables(screen.texts, runs)
-    )
+    _show(screen, runs, devices, training_tables, source.notes)
+
+
+def _show(screen: Any, results: Any, devices: Any, tables: Any, notes: Any = ()) -> None:
+    """Results of training or drawing, with what of the names was not understood."""
+    from whygpu.cli.tables.predict import remarks
+
+    if screen.as_json:
+        both = zip(results, devices, strict=True)
+        screen.json([r.as_dict() | {"notes": [n.as_dict() for n in (*notes, *d.notes)]} for r, d in both])
+        return
+    lines = remarks(screen.texts, [*notes, *(note for device in devices for note in device.notes)])
+    screen.show(*lines, *tables(screen.texts, results))
 
 
 def _draw(screen: Any, options: dict[str, Any]) -> None:
@@ -248,13 +254,11 @@ def _draw(screen: Any, options: dict[str, Any]) -> None:
     from whygpu.predict import drawing
     from whygpu.predict.compare import spread
 
+    devices = _machines(options, spread())
     frames = [
-        drawing(machine, triangles=options["triangles"], size=options["size"])
-        for _, machine in _machines(options, spread())
+        drawing(device.machine, triangles=options["triangles"], size=options["size"]) for device in devices
     ]
-    screen.json([frame.as_dict() for frame in frames]) if screen.as_json else screen.show(
-        *drawing_tables(screen.texts, frames)
-    )
+    _show(screen, frames, devices, drawing_tables)
 
 
 def _validate(screen: Any, path: Path) -> None:

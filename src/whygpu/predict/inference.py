@@ -7,15 +7,16 @@ from typing import Any
 from whygpu.engine import UserError
 from whygpu.measure.machine import Figure, Machine
 from whygpu.models.architecture import Architecture
-from whygpu.models.lookup import find_outline
 from whygpu.models.outline import Outline, outline
+from whygpu.models.outline_source import Source, named_source
+from whygpu.models.said import Note
 from whygpu.predict.cases import RUNTIMES, Case, native_runtime
 from whygpu.predict.constants import FORMS, Estimate, estimate
 from whygpu.predict.memory import CACHE_BYTES, Memory, memory, spilled
-from whygpu.predict.names import hardware, split_count
 from whygpu.predict.quants import always_bits, storage
 from whygpu.predict.serving import Serving
 from whygpu.predict.terms import peak, weights_read
+from whygpu.predict.typed import Typed, typed
 
 __all__ = ["Inference", "inference"]
 
@@ -44,6 +45,8 @@ class Inference:
     """The same at batch 1."""
     changes: Mapping[str, float] = field(default_factory=dict)
     """What decoding would speed up by (1.3: 30 % more tokens a second), by change."""
+    notes: tuple[Note, ...] = ()
+    """What of the names was taken otherwise, or not at all."""
 
     @property
     def tokens_per_second(self) -> float:
@@ -138,6 +141,7 @@ class Inference:
             "usd_per_million_tokens": self.dollars_per_million,
             "price_source": c.machine.hourly.source if c.machine.hourly else None,
             "basis": basis(self),
+            "notes": [note.as_dict() for note in self.notes],
         }
 
 
@@ -161,8 +165,8 @@ def basis(result: "Inference") -> dict[str, str]:
 
 
 def inference(
-    model: Outline | Architecture | str,
-    on: Machine | str,
+    model: Source | Outline | Architecture | str,
+    on: Typed | Machine | str,
     *,
     quant: str | None = None,
     bits: float | None = None,
@@ -184,7 +188,8 @@ def inference(
     model, on
         An outline, an architecture, or a name; a machine, or a name ("2x A100 80GB" counts).
     quant, bits
-        How the weights are stored, and the average bits a weight where a file's own header says.
+        How the weights are stored, and the average bits a weight where a file's own header says. None: as the
+        model's name or file says, else as is usual.
     context
         Tokens a sequence that the cache is held for; None: prompt and reply.
     kv
@@ -203,9 +208,10 @@ def inference(
     UserError
         For an unknown name or a number that cannot be.
     """
-    shape = _outline(model)
-    several, machine = (1, on) if isinstance(on, Machine) else _machine(on)
-    count *= several
+    source = _source(model)
+    shape, device = source.outline, Typed(1, on) if isinstance(on, Machine) else on
+    device = typed(device) if isinstance(device, str) else device
+    machine, count = device.machine, count * device.count
     for name, value, most in (
         ("prompt_tokens", prompt_tokens, 10**7),
         ("reply", reply, 10**7),
@@ -223,11 +229,12 @@ def inference(
         raise UserError(f"context: {held_tokens:,} tokens; {shape.name} holds 1 to {shape.context:,}")
     if link is not None:
         machine = _linked(machine, link)
-    held = storage(quant or _usual(shape, runtime))
+    held = storage(quant or source.quant or _usual(shape, runtime))
+    average = bits if bits is not None or quant else source.bits
     case = Case(
         outline=shape,
         storage=held,
-        bits=bits or held.bits,
+        bits=average or held.bits,
         always_bits=always_bits(shape, held, held.name),
         machine=machine,
         runtime=runtime or native_runtime(machine),
@@ -236,6 +243,8 @@ def inference(
         depth=prompt_tokens + reply / 2,
         prompt=prompt_tokens,
         kv_bytes=CACHE_BYTES[kv],
+        power=device.power,
+        **({} if device.host is None else {"host_bandwidth": device.host}),
     )
     takes = memory(case, held_tokens)
     case = spilled(case, takes, gpu_layers)
@@ -248,13 +257,23 @@ def inference(
         _token(case, reply, own),
         _token(replace(case, batch=1), reply, own),
     )
-    return replace(result, changes=_changes(case, reply, result.token, own))
+    notes = (*source.notes, *_contradiction(quant, source), *device.notes)
+    return replace(result, changes=_changes(case, reply, result.token, own), notes=notes)
 
 
-def _outline(model: Outline | Architecture | str) -> Outline:
-    if isinstance(model, Outline):
+def _source(model: Source | Outline | Architecture | str) -> Source:
+    if isinstance(model, Source):
         return model
-    return outline(model) if isinstance(model, Architecture) else find_outline(model)
+    if isinstance(model, Outline):
+        return Source(model)
+    return Source(outline(model)) if isinstance(model, Architecture) else named_source(model)
+
+
+def _contradiction(quant: str | None, source: Source) -> tuple[Note, ...]:
+    """A note where another storage was asked for than the name or the file states."""
+    if quant is None or source.quant is None or storage(quant).name == storage(source.quant).name:
+        return ()
+    return (Note("quant", {"said": source.quant, "used": quant}),)
 
 
 def _usual(shape: Outline, runtime: str | None) -> str:
@@ -262,11 +281,6 @@ def _usual(shape: Outline, runtime: str | None) -> str:
     if shape.name.startswith("gpt-oss"):
         return "MXFP4"  # published so
     return "FP8" if runtime in SERVERS else "Q4_K_M"
-
-
-def _machine(name: str) -> tuple[int, Machine]:
-    count, rest = split_count(name)
-    return count, hardware(rest)
 
 
 def _linked(machine: Machine, link: str | Figure) -> Machine:

@@ -16,7 +16,7 @@ from whygpu.engine import UserError
 from whygpu.measure.machine import Machine
 from whygpu.predict.longtail import machines as all_machines
 
-__all__ = ["hardware", "mixture", "resolve", "split_count"]
+__all__ = ["hardware", "left_over", "resolve", "stated_memory"]
 
 _REWRITES = tuple(
     (re.compile(pattern), by)
@@ -230,23 +230,6 @@ def hardware(name: str) -> Machine:
     return resolve(name, all_machines())
 
 
-def split_count(name: str) -> tuple[int, str]:
-    """``"2x A100 80GB"`` is two of them; "A100" one; "4 × RTX 3090", "RTX 3090 x2" as well."""
-    found = re.match(r"\s*(\d{1,5}) ?[x×*] +(.+)$|\s*(\d{1,2})[x×](?=[A-Za-z])(.+)$", name)
-    if found:
-        return int(found.group(1) or found.group(3)), (found.group(2) or found.group(4)).strip()
-    found = re.match(r"(.+?)\s+[x×]\s*(\d{1,4})\s*$", name)
-    if found and not re.search(r"\bpcie?$", found.group(1), re.IGNORECASE):
-        return int(found.group(2)), found.group(1).strip()
-    return 1, name
-
-
-def mixture(name: str) -> list[str]:
-    """The parts of ``"RTX 4090 + RTX 3090 Ti"``; one part where nothing is mixed."""
-    parts = re.split(r"\s+\+\s+", name)
-    return parts if len(parts) > 1 and all(re.search(r"\d", part) for part in parts) else [name]
-
-
 @functools.cache
 def _aliases() -> dict[str, str]:
     """What people write for a machine whose name says more, by lower-case words."""
@@ -279,6 +262,26 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     near = difflib.get_close_matches(_BRAND.sub("", plain), names, n=3, cutoff=0.6)
     hint = f"near names: {', '.join(names[key] for key in near)}" if near else "list them: whygpu hardware"
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
+
+
+def left_over(name: str, machine: Machine) -> list[str]:
+    """Words of a name that neither the machine's own, nor another name of it, nor decoration explains."""
+    said, own = _words(" ".join(name.lower().replace("_", " ").split())), _words(machine.name)
+    known = set(own.names | own.inside)
+    for alias, meant in _aliases().items():
+        if meant == machine.name:
+            known |= _words(alias).names | set(alias.split())
+    known |= set(re.findall(r"[a-z0-9]+", machine.name.lower()))
+    left = (said.names | said.inside) - known - {"ghz", "max"}
+    return sorted(word for word in left if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word) and word not in _HARMLESS)
+
+
+_HARMLESS = _STRICT | _LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch"}
+
+
+def stated_memory(name: str) -> int | None:
+    """Gigabytes that a name states."""
+    return _words(" ".join(name.lower().replace("_", " ").split())).memory
 
 
 _INSTANCE = re.compile(r"^(?:aws |amazon )?([a-z]{1,3}\d[a-z]{0,2})\.(?:\d*x?large|metal)")

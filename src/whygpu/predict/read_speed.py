@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from whygpu.engine import UserError
-from whygpu.measure.machine import Figure, Machine
+from whygpu.measure.machine import Machine
 from whygpu.models.lookup import find_outline
-from whygpu.predict.cases import Case, runtime_of
-from whygpu.predict.names import hardware, mixture, split_count
+from whygpu.models.said import said_storage
+from whygpu.predict.cases import HOST_BANDWIDTH, Case, runtime_of
+from whygpu.predict.names import hardware
 from whygpu.predict.quants import UNSAID, always_bits, storage, usual_storage
+from whygpu.predict.typed import devices, power_of
 
-__all__ = ["Row", "machine_of", "number", "speed_rows"]
+__all__ = ["Row", "number", "speed_rows"]
 
 TENSOR_PARALLEL = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 
@@ -49,26 +51,6 @@ def number(row: Mapping[str, str], column: str, *, zero: bool = False) -> float 
     return value
 
 
-def machine_of(name: str) -> tuple[int, Machine]:
-    """How many, and the machine; mixed cards that share layers become one with their mean bandwidth."""
-    count, rest = split_count(name)
-    parts = mixture(rest)
-    machines = [hardware(part) for part in parts]
-    first = machines[0]
-    if len(machines) == 1:
-        return count, first
-    memory = [m.memory.value if m.memory else 1.0 for m in machines]
-    slowness = sum(size / m.bandwidth.value for size, m in zip(memory, machines, strict=True)) / sum(memory)
-    source = f"mean of {', '.join(m.name for m in machines)} by memory"
-    mixed = replace(
-        first,
-        name=" + ".join(m.name for m in machines),
-        bandwidth=Figure(1 / slowness, first.bandwidth.basis, source),
-        memory=Figure(sum(memory), first.bandwidth.basis, source),
-    )
-    return len(machines), mixed
-
-
 def speed_rows(row: Mapping[str, str]) -> list[Row]:
     """The decode and prefill times of one line.
 
@@ -78,7 +60,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         Where the device, the model or the numbers cannot be made sense of.
     """
     notes = row.get("notes") or ""
-    several, machine = machine_of(row.get("device") or "")
+    several, machine, host = devices(row.get("device") or "")
     count = int(number(row, "device_count") or 1)
     count = max(count, several)
     backend = row.get("backend") or ""
@@ -95,6 +77,8 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     outline = find_outline(row.get("model") or "", parameters=stated * 1e9 if stated else None)
     size, quant = number(row, "file_gib"), (row.get("quant") or "").strip()
     average = size * 2**30 * 8 / outline.parameters if size else None
+    if quant.lower() in UNSAID and average is None:
+        quant = said_storage(row.get("model") or "") or ""
     held = usual_storage(runtime, average) if quant.lower() in UNSAID else storage(quant)
     bits = average or held.bits
     if average and not 0.6 < bits / held.bits < 1.7:
@@ -117,6 +101,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
         ubatch=_ubatch(notes + " " + backend, prompt, generated),
+        host_bandwidth=host or HOST_BANDWIDTH,
         power=power_of(row.get("device") or "", machine),
         matrix_units=not (runtime == "sycl" and _plain_sycl(backend, row.get("date") or "")),
     )
@@ -166,14 +151,6 @@ def _flash(text: str, date: str, runtime: str) -> bool:
         return True
     llama = runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
     return not (llama and re.match(r"202[34]", date))
-
-
-def power_of(name: str, machine: Machine) -> float:
-    """The limit of power that a name states ("RTX 4090 (250 W limit)") over the rated power, 1 at most."""
-    found = re.search(r"(?<![\d.])(\d{2,4}) ?w(?:atts?)?\b", name, re.IGNORECASE)
-    if found is None or machine.watts is None:
-        return 1.0
-    return min(1.0, max(0.1, float(found.group(1)) / machine.watts.value))
 
 
 def _plain_sycl(backend: str, date: str) -> bool:

@@ -14,9 +14,6 @@ from whygpu.predict.fit import Key
 
 __all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 
-HOST_BANDWIDTH = 60e9
-"""Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 %
-used."""
 HOST_RIDGE = 8.0
 """FLOP/s of vector units over bytes/s of the memory, for processors that only their graphics' entry
 stands for: between 6 (eight laptop cores) and 10 (sixteen)."""
@@ -191,7 +188,8 @@ def stored(case: Case, experts: float) -> float:
 def decode_work(case: Case) -> Work:
     """One decode step."""
     o, n = case.outline, together(case)
-    bandwidth = case.machine.bandwidth.value
+    # clocks fall below what keeps the memory busy where less than half of the power is allowed (assumed)
+    bandwidth = case.machine.bandwidth.value * min(1.0, (case.power / 0.5) ** 0.5)
     read = weights_read(case)
     cache = case.batch * o.cached(case.depth) * case.kv_bytes
     flop = 2 * case.batch * (o.active + o.decode_attention(case.depth))
@@ -201,7 +199,7 @@ def decode_work(case: Case) -> Work:
         o.layers * LAYER * (1.5 if n > 1 else 1.0),
         cache / bandwidth / n,
         STEP,
-        read * case.spilled / HOST_BANDWIDTH,
+        read * case.spilled / case.host_bandwidth,
     )
 
 
@@ -312,7 +310,7 @@ def prefill_work(case: Case) -> Work:
         2 * case.prompt * (o.active - o.head) / rate,
         2 * products / slow,
         passes * o.layers * LAYER,
-        read * case.spilled / HOST_BANDWIDTH,
+        read * case.spilled / case.host_bandwidth,
         scores / case.machine.bandwidth.value / n,
     )
 

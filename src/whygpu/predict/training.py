@@ -13,9 +13,10 @@ from whygpu.models.architecture import Architecture
 from whygpu.models.lookup import find_outline
 from whygpu.models.outline import Outline, outline
 from whygpu.predict.constants import FORMS, Estimate, estimate
-from whygpu.predict.names import hardware, split_count
+from whygpu.predict.names import hardware
 from whygpu.predict.quants import Storage
 from whygpu.predict.read_training import Training, flop_per_token
+from whygpu.predict.typed import devices
 
 __all__ = ["History", "TrainingRun", "history", "history_names", "training"]
 
@@ -127,9 +128,7 @@ def training(
     UserError
         For an unknown name, an impossible number, or a machine without a published arithmetic rate.
     """
-    several, machine = (
-        (1, on) if isinstance(on, Machine) else (split_count(on)[0], hardware(split_count(on)[1]))
-    )
+    several, machine = (1, on) if isinstance(on, Machine) else devices(on)[:2]
     count *= several
     shape = (
         model
