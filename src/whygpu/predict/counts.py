@@ -6,13 +6,15 @@ __all__ = ["mixture", "split_count"]
 
 WORDS = {"dual": 2, "two": 2, "twin": 2, "triple": 3, "three": 3, "quad": 4, "four": 4, "six": 6, "eight": 8, "octa": 8}
 _FIRST = re.compile(r"\s*(\d{1,5}) ?[x\u00d7*][ -]+(.+)$|\s*(\d{1,2})[x\u00d7](?=[A-Za-z\d])(.+)$", re.IGNORECASE)
-_LAST = re.compile(r"(.+?)[\s(]+(?:[x\u00d7*]\s*(\d{1,4})|(\d{1,4})[x\u00d7])\)?\s*$", re.IGNORECASE)
+_LAST = re.compile(r"(.+?)[\s(]+(?:[x\u00d7*]\s*(\d{1,4})|(?<=\()(\d{1,4})[x\u00d7])\)?\s*$", re.IGNORECASE)
 _WORD = re.compile(rf"\s*({'|'.join(WORDS)})[- ]+(.+?)s?$", re.IGNORECASE)
 _BARE = re.compile(
     r"\s*(\d{1,2}) +((?:nvidia|amd|intel|rtx|gtx|radeon|geforce|tesla|instinct|mi\d|[ahblv]\d{2,3}\b).+|[ahblv]\d{2,3}s?)$",
     re.IGNORECASE,
 )
 _BOX = re.compile(r"\s*(?:nvidia )?(dgx|hgx)[- ]+((?:h100|h200|a100|b200|b300|v100|p100)\b.*)$", re.IGNORECASE)
+
+_RACK = re.compile(r"\s*((?:nvidia )?gb[23]00)[- ]+nvl(\d{1,3})\s*$", re.IGNORECASE)
 
 
 def split_count(name: str) -> tuple[int, str]:
@@ -29,6 +31,9 @@ def split_count(name: str) -> tuple[int, str]:
     found = _BARE.match(name)
     if found:
         return int(found.group(1)), found.group(2).strip()
+    found = _RACK.match(name)
+    if found:
+        return int(found.group(2)), found.group(1)
     found = _BOX.match(name)
     if found:  # eight devices a box
         said = re.match(r"(.+?)[ ,(]+(\d{1,2})[- ]?gpus?\)?$", found.group(2), re.IGNORECASE)

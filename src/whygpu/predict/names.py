@@ -240,7 +240,7 @@ def _aliases() -> dict[str, str]:
 def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     """The same over any machines, by name."""
     plain = " ".join(name.lower().replace("_", " ").split())
-    for said in (plain, re.sub(r"\(.*?\)", " ", plain), *_INSTANCE.findall(plain)):
+    for said in (plain, re.sub(r"\(.*?\)", " ", plain), _sense(plain, tuple(machines)), *_INSTANCE.findall(plain)):
         usual = _aliases().get(" ".join(re.findall(r"[a-z0-9.+]+", said.replace("-", " "))))
         if usual is not None and usual in machines:
             return machines[usual]
@@ -264,6 +264,12 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
 
 
+def _sense(plain: str, names: tuple[str, ...]) -> str:
+    """A name without the words that stand in no name of a machine at all."""
+    known, index = " ".join(_aliases()), _index(names)
+    return " ".join(w for w in plain.split() if w in known or _words(w).names <= index.keys())
+
+
 def left_over(name: str, machine: Machine) -> list[str]:
     """Words of a name that neither the machine's own, nor another name of it, nor decoration explains."""
     said, own = _words(" ".join(name.lower().replace("_", " ").split())), _words(machine.name)
@@ -273,7 +279,7 @@ def left_over(name: str, machine: Machine) -> list[str]:
             known |= _words(alias).names | set(alias.split())
     known |= set(re.findall(r"[a-z0-9]+", machine.name.lower()))
     left = (said.names | said.inside) - known - {"ghz", "max"}
-    return sorted(word for word in left if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word) and word not in _HARMLESS)
+    return sorted(word for word in left if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word) and word not in _HARMLESS and "xlarge" not in word and not word.endswith(".metal"))
 
 
 _HARMLESS = _STRICT | _LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch"}
@@ -348,6 +354,8 @@ def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noq
     shared = (have.names | have.inside) & asked
     if not any(_identifies(word) for word in shared):
         return None
+    if all(len(word) < 3 for word in shared) and (missing and extra):
+        return None  # "EVO-X2" is no Snapdragon X2 Elite
     if any(word in _STRICT - _LOOSE for word in missing | extra):
         return None
     if any(re.search(r"\d", word) for word in extra) or not _spare(missing):

@@ -16,6 +16,7 @@ __all__ = ["Typed", "devices", "power_of", "typed"]
 HOST_SHARE = 0.75
 """Of a processor's bandwidth, what reading spilled layers uses: assumed."""
 _POWER = re.compile(r"(?<![\d.])(\d{2,4}) ?w(?:atts?)?\b", re.IGNORECASE)
+_CLOUD = re.compile(r"(high|ultra)gpu", re.IGNORECASE)
 _UNUSED = re.compile(r"\b\d+ ?v?cpus?\b|l?p?ddr\d\w*[- ]\d{4,5}\b|\b\d{4,5} ?mt/s", re.IGNORECASE)
 """What a name may say and no prediction takes in: shares of a processor, speeds of memory."""
 
@@ -135,8 +136,10 @@ def typed(name: str, known: Mapping[str, Machine] | None = None) -> Typed:
     words = [*left_over(rest, machine), *(found.group(0) for found in _UNUSED.finditer(rest))]
     if words:
         notes.append(Note("hardware_words", {"words": ", ".join(words), "machine": machine.name}))
-    memory, held = stated_memory(rest), machine.memory
-    if memory and held is not None and not 0.88 < memory * 2**30 / held.value < 1.12:
+    memory, held = (None if _CLOUD.search(rest) else stated_memory(rest)), machine.memory
+    if memory and held is not None and memory * 2**30 > 3.5 * held.value and machine.kind == "gpu":
+        notes.append(Note("unused", {"words": f"{memory} GB", "machine": machine.name}))  # the host's
+    elif memory and held is not None and not 0.88 < memory * 2**30 / held.value < 1.12:
         size = f"{held.value / 2**30:.0f}"
         notes.append(Note("memory", {"said": str(memory), "catalogue": size, "machine": machine.name}))
         source = f"as typed; the catalogue's has {size} GiB"
