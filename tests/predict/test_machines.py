@@ -8,7 +8,7 @@ import pytest
 from whygpu import predict
 from whygpu.predict.longtail import family
 from whygpu.predict.measurements import unresolved_devices
-from whygpu.predict.names import mixture, split_count
+from whygpu.predict.counts import mixture, split_count
 
 
 @pytest.mark.parametrize(
