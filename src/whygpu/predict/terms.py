@@ -6,6 +6,7 @@ model (Williams et al. 2009); the form bound x factor + per layer + per step is 
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -140,7 +141,7 @@ def unit_rate(case: Case) -> float:
     """
     flops, v, f = case.machine.flops, case.machine.vendor, case.family
     if case.runtime in ON_CPU:
-        return peak(case)
+        return peak(case) / (OLD_PRODUCTS if case.runtime == "cpu" and case.era == "2023" else 1.0)
     single = flops["fp32"].value if "fp32" in flops else 0.0
     if v == "NVIDIA":
         if f == "Pascal" and case.storage.kind not in ("f16", "f32") and "P100" not in case.machine.name:
@@ -160,6 +161,23 @@ def unit_rate(case: Case) -> float:
 
 HALVED = ("Ampere", "Ada Lovelace", "Blackwell 2.0", "Turing")
 ON_CPU = ("cpu", "itrex", "pytorch", "llama2c")
+
+
+OLD_PRODUCTS = 2.0
+"""How much slower llama.cpp multiplied a prompt on processors before blocked products (tinyBLAS) came in April 2024:
+its pull request 6414 reports prompts 1.3 to 6 times as fast, by processor and storage; twice is assumed."""
+
+
+def units(case: Case) -> str:
+    """``matrix`` or ``vector``: which units the products of a prompt run on; vectors come nearer to their rate."""
+    f = case.family
+    if case.runtime in ON_CPU or case.machine.vendor == "Apple" or f in ("Pascal", "Turing GTX"):
+        return "vector"
+    if case.machine.vendor == "Intel":
+        return "matrix" if case.runtime == "sycl" and case.matrix_units else "vector"
+    if case.machine.vendor == "NVIDIA":
+        return "vector" if re.match(r"Fermi|Kepler|Maxwell", f) else "matrix"
+    return "vector" if re.match(r"GCN|RDNA [12]\b|TeraScale|AMD iGPU", f) else "matrix"
 
 
 def attention_rate(case: Case) -> float:
@@ -350,6 +368,7 @@ def prefill_keys(case: Case) -> Keys:
         ("pfT:", math.log(tokens / UBATCH)),
         (f"pfT:{r}", math.log(tokens / UBATCH)),
         f"pfA:{r}|{case.flash}",
+        f"pfU:{units(case)}",
     ]
     if o.is_mixture:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
@@ -402,6 +421,7 @@ PREFILL = Form(
         "pfT": (0, 0.2),
         "pfX": (0, 0.4),
         "pfM": (-0.3, 0.2),
+        "pfU": (0, 0.4),
         "sc": (0, 0.4),
         "scR": (0, 0.3),
         "scF": (0, 0.2),
