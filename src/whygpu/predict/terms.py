@@ -169,9 +169,15 @@ its pull request 6414 reports prompts 1.3 to 6 times as fast, by processor and s
 
 
 def units(case: Case) -> str:
-    """``matrix`` or ``vector``: which units the products of a prompt run on; vectors come nearer to their rate."""
+    """``matrix`` or ``vector``: which units the products of a prompt run on; vectors come nearer to their rate.
+
+    Dot products of bytes (Pascal) count as the former: scales cost them as much. So do GTX 16's in CUDA, where code
+    for compute capability 7.5 issues matrix instructions that these chips lack units for.
+    """
     f = case.family
-    if case.runtime in ON_CPU or case.machine.vendor == "Apple" or f in ("Pascal", "Turing GTX"):
+    if case.runtime in ON_CPU or case.machine.vendor == "Apple":
+        return "vector"
+    if f == "Turing GTX" and case.runtime != "cuda":
         return "vector"
     if case.machine.vendor == "Intel":
         return "matrix" if case.runtime == "sycl" and case.matrix_units else "vector"
