@@ -47,13 +47,12 @@ def said_storage(label: str) -> str | None:
     found = _GGUF.search(label)
     if found:
         return found.group(1).upper() + (_SIZES.get((found.group(2) or "").lower(), "") if found.group(2) else "")
-    named = _OTHER.search(label)
-    if named:
-        return named.group(1)
+    named, method = _OTHER.search(label), _METHOD.search(label)
+    if named:  # "GPTQ-Int4" keeps scales beside its four bits
+        return f"{method.group(1)}-{named.group(1)}" if method else named.group(1)
     bits = _BITS.search(label)
     if bits:
         return f"{bits.group(1) or bits.group(3)}-bit"
-    method = _METHOD.search(label)
     return None if method is None else _WHOLE.get(method.group(1).lower(), method.group(1).upper())
 
 
