@@ -7,13 +7,12 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import gguf_bytes
 import pytest
 
 from whygpu.engine import UserError
 from whygpu.models.outline_source import outline_source
 from whygpu.models.remote import FIRST
-
-import gguf_bytes
 
 LENGTH = 8 << 30
 
@@ -23,7 +22,7 @@ def _number(key: str, value: int) -> bytes:
 
 
 def _llama() -> bytes:
-    """The head of a two-layer Llama whose words alone take three megabytes, as those of large vocabularies do."""
+    """The head of a two-layer Llama whose words alone take three megabytes, as large vocabularies do."""
     words = b"".join(gguf_bytes.text("w" * 92) for _ in range(32000))
     entries = [
         gguf_bytes.entry("general.architecture", 8, gguf_bytes.text("llama")),
@@ -71,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
         pass
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         name = self.path.rpartition("/")[2]
         if name == "config.json":
             body = json.dumps(CONFIG).encode()

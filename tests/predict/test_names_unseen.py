@@ -1,7 +1,6 @@
-"""Two hundred more names of graphics cards, chips, processors, phones, boards and cloud instances, and what they mean.
+"""Two hundred more names of cards, chips, processors, phones, boards and cloud instances, and what they mean.
 
-None of them stands in the measurements that the constants were fitted to in this spelling; the entry is the one
-that the maker's own naming means (a phone: the chip that its maker states).
+The entry is the one that the maker's own naming means (a phone: the chip that its maker states).
 """
 
 import pytest
@@ -152,7 +151,7 @@ NAMES = (
     ("M4 Pro 20-core GPU 64GB", 1, "M4 Pro"),
     ("M4 Max 40-core GPU 128GB", 1, "M4 Max"),
     ("M4 Max 16-core CPU 40-core GPU", 1, "M4 Max"),
-    ('MacBook Pro 16" M4 Max', 1, 'M4 Max'),
+    ('MacBook Pro 16" M4 Max', 1, "M4 Max"),
     ("M5", 1, "M5"),
     ("M5 Pro", 1, "M5 Pro"),
     ("M5 Max", 1, "M5 Max"),
@@ -301,7 +300,8 @@ def test_each_means_its_entry() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Groq LPU", "SambaNova SN40L", "Graphcore IPU", "Tenstorrent Blackhole p150a", "Coral Edge TPU", "PS5", "M5 Ultra",
+    ["Groq LPU", "SambaNova SN40L", "Graphcore IPU", "Tenstorrent Blackhole p150a", "Coral Edge TPU",
+     "PS5",      "M5 Ultra",
      "Loongson 3A6000", "IBM Power10", "Hygon DCU", "TITAN X", "RTX 4095", "RX 8900 XTX", "EPYC 9005"],
 )  # fmt: skip
 def test_none_stands_for_what_is_unknown(name: str) -> None:

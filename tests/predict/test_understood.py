@@ -13,7 +13,11 @@ from whygpu.predict.typed import typed
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "bits"),  # bits: block bytes over weights, llama.cpp's published mixes, or what the name says
+    (
+        "name",
+        "kind",
+        "bits",
+    ),  # bits: block bytes over weights, llama.cpp's published mixes, or what the name says
     [
         ("llama 7B mostly Q4_0", "q4", 4.5),
         ("llama 8B Q4_K - Medium", "k", 4.89),
@@ -36,7 +40,8 @@ from whygpu.predict.typed import typed
 )
 def test_storage_in_a_models_name_is_used(name: str, kind: str, bits: float) -> None:
     case = predict.inference(outline_source(name), "4090").case
-    assert (case.storage.kind, case.bits) == (kind, pytest.approx(bits, abs=0.26))
+    assert case.storage.kind == kind
+    assert case.bits == pytest.approx(bits, abs=0.26)
 
 
 def test_a_contradiction_is_said() -> None:
@@ -47,7 +52,12 @@ def test_a_contradiction_is_said() -> None:
 
 
 def test_names_without_storage_say_nothing() -> None:
-    for name in ("Qwen3-30B-A3B-Instruct-2507", "gemma-3-4b-it", "deepseek-r1-distill-qwen-32b", "Yi-34B-200K"):
+    for name in (
+        "Qwen3-30B-A3B-Instruct-2507",
+        "gemma-3-4b-it",
+        "deepseek-r1-distill-qwen-32b",
+        "Yi-34B-200K",
+    ):
         assert said_storage(name) is None
     with pytest.raises(UserError, match="quantisation 'EXL2' is unknown"):
         predict.inference("Llama-3.1-8B-exl2", "4090")
@@ -97,7 +107,9 @@ def test_a_limit_of_power() -> None:
     limited = predict.inference("llama-3-8b", found)
     free = predict.inference("llama-3-8b", "RTX 4090")
     assert limited.first_token.seconds > 1.1 * free.first_token.seconds
-    assert limited.tokens_per_second == pytest.approx(free.tokens_per_second, rel=0.02)  # memory keeps its clock
+    assert limited.tokens_per_second == pytest.approx(
+        free.tokens_per_second, rel=0.02
+    )  # memory keeps its clock
 
 
 def test_memory_as_typed() -> None:
@@ -117,7 +129,9 @@ def test_unlike_cards_and_a_host() -> None:
         predict.inference("llama-3.3-70b", f"RTX 4090 + {cpu}") for cpu in ("EPYC 9654", "Core i7-8700K")
     )
     assert fast.case.count == 1
-    assert fast.tokens_per_second > 3 * slow.tokens_per_second  # 461 against 43 GB/s for the layers that spill
+    assert (
+        fast.tokens_per_second > 3 * slow.tokens_per_second
+    )  # 461 against 43 GB/s for the layers that spill
 
 
 def test_words_of_a_device() -> None:

@@ -77,7 +77,10 @@ __all__ = ["predict"]
 )
 @json_option
 @language_option
-def predict(model: str | None, language: str | None, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def predict(
+    click_context: click.Context, /, model: str | None, language: str | None, as_json: bool, **options: Any
+) -> None:
     """Predict how fast MODEL runs on any machine, what limits it and what would change it.
 
     MODEL: a known name, a Hugging Face id, a config.json, a GGUF or safetensors file (only headers are read).
@@ -90,15 +93,52 @@ def predict(model: str | None, language: str | None, as_json: bool, **options: A
     if options["validate_file"] is not None:
         if model is not None:
             raise click.UsageError("--validate takes no MODEL")
+        _only(click_context, "--validate", {"validate_file"})
         _validate(screen, options["validate_file"])
     elif options["draws"]:
+        if model is not None:
+            raise click.UsageError("--draw takes no MODEL")
+        _only(click_context, "--draw", {"draws", "triangles", "size", *PLACES})
         _draw(screen, options)
     elif model is None:
         raise click.UsageError("give a MODEL (llama-3.1-8b say), --draw, or --validate FILE.csv")
     elif options["train"]:
+        whole = {"train_tokens", "precision", "count", "context", *PLACES}
+        _only(
+            click_context,
+            "--train without --train-tokens",
+            {"train"} | (whole if options["train_tokens"] else set()),
+        )
         _train(screen, model, options)
     else:
+        _only(click_context, "a MODEL's answer", {*ANSWER, "count", "context", *PLACES})
         _answer(screen, model, options)
+
+
+PLACES = ("machines", "hardware_file")
+ANSWER = (
+    "quant",
+    "prompt_tokens",
+    "reply",
+    "batch",
+    "link",
+    "kv",
+    "runtime",
+    "gpu_layers",
+    "min_tok_s",
+    "budget",
+    "sort",
+)
+
+
+def _only(context: click.Context, what: str, meant: set[str]) -> None:
+    """Refuse an option that was typed and would not be used."""
+    common = {"model", "language", "as_json"}
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        typed = source is not None and source.name == "COMMANDLINE"
+        if typed and option.name not in meant | common:
+            raise click.UsageError(f"{option.opts[0]} means nothing with {what}")
 
 
 def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[Any]:

@@ -12,7 +12,15 @@ from whygpu.models.catalogue import get, names
 from whygpu.models.outline import Outline, outline, outline_of_figures
 from whygpu.models.said import without_storage
 
-__all__ = ["find_outline", "generic_outline", "known_name", "outline_names", "published", "spellings", "stated_size"]
+__all__ = [
+    "find_outline",
+    "generic_outline",
+    "known_name",
+    "outline_names",
+    "published",
+    "spellings",
+    "stated_size",
+]
 
 _DECORATION = re.compile(
     r"\b(instruct|chat|it|base|hf|gguf|mlx|awq|gptq|exl2|fp8|bf16|fp16|nvfp4|fp4|int4|int8|uncensored|model|moe|"
@@ -157,7 +165,9 @@ def find_outline(label: str, *, parameters: float | None = None) -> Outline:
 
 def spellings(name: str) -> tuple[str, ...]:
     """A catalogue name, its aliases and what llama.cpp prints for its architecture."""
-    printed = [key for section in _short().values() for key, value in section.items() if name.startswith(value)]
+    printed = [
+        key for section in _short().values() for key, value in section.items() if name.startswith(value)
+    ]
     return (name, *_table().get(name, {}).get("aliases", ()), *_MORE.get(name, ()), *printed)
 
 

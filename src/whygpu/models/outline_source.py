@@ -76,7 +76,8 @@ def named_source(label: str) -> Source:
     notes: list[Note] = []
     if says_mixture(label) and not shape.is_mixture:
         raise UserError(
-            f"model {label[:60]!r} is called a mixture (MoE), but not how much a token uses; write 30B-A3B or 8x7B"
+            f"model {label[:60]!r} is called a mixture (MoE), but not how much a token uses;"
+            " write 30B-A3B or 8x7B"
         )
     if known is None or shape.name != known:
         size = f"{shape.parameters / 1e9:.3g}"
@@ -88,7 +89,10 @@ def named_source(label: str) -> Source:
     tokens = said_context(label)
     if tokens and not 0.9 < tokens / shape.context < 1.1:
         notes.append(
-            Note("context", {"said": f"{tokens:,}", "used": f"{max(tokens, shape.context):,}", "model": shape.name})
+            Note(
+                "context",
+                {"said": f"{tokens:,}", "used": f"{max(tokens, shape.context):,}", "model": shape.name},
+            )
         )
         shape = replace(shape, context=max(tokens, shape.context))
     return Source(shape, said_storage(label), notes=tuple(notes))

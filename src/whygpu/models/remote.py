@@ -4,7 +4,7 @@ import contextlib
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from whygpu.engine import UserError
@@ -25,7 +25,7 @@ TIMEOUT = 20.0
 def remote_header(address: str) -> Iterator[Path]:
     """A local sparse stand-in of the file: its first bytes real, its length right, the rest a hole.
 
-    Beside a safetensors file lies the ``config.json`` of the same place, since its header names no architecture.
+    Beside a safetensors file lies the ``config.json`` of the same place: its header names no architecture.
 
     Raises
     ------
@@ -37,10 +37,12 @@ def remote_header(address: str) -> Iterator[Path]:
 
     plain = address.partition("?")[0]
     name = plain.rpartition("/")[2]
-    read = {"gguf": read_gguf, "safetensors": read_safetensors}.get(name.rpartition(".")[2].lower())
+    readers: dict[str, Callable[[Path], object]] = {"gguf": read_gguf, "safetensors": read_safetensors}
+    read = readers.get(name.rpartition(".")[2].lower())
     if read is None:
         raise UserError(
-            f"{address[:100]}: only GGUF and safetensors files are read from elsewhere; give a config.json's path or an id"
+            f"{address[:100]}: only GGUF and safetensors files are read from elsewhere;"
+            " give a config.json's path or an id"
         )
     with tempfile.TemporaryDirectory() as folder:
         path, size = Path(folder) / name, FIRST
@@ -92,7 +94,9 @@ def _whole(address: str, most: int) -> bytes:
         with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
             found: bytes = answer.read(most + 1)
     except (urllib.error.URLError, TimeoutError, ValueError, OSError) as error:
-        raise UserError(f"{address[:100]}: cannot be read ({getattr(error, 'reason', error)}); it is needed") from error
+        raise UserError(
+            f"{address[:100]}: cannot be read ({getattr(error, 'reason', error)}); it is needed"
+        ) from error
     if len(found) > most:
         raise UserError(f"{address[:100]}: larger than {most >> 20} MiB; a config.json is needed")
     return found

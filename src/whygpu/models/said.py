@@ -46,7 +46,9 @@ def said_storage(label: str) -> str | None:
     """How the name says that weights are stored, in words that ``predict`` knows; None where it is silent."""
     found = _GGUF.search(label)
     if found:
-        return found.group(1).upper() + (_SIZES.get((found.group(2) or "").lower(), "") if found.group(2) else "")
+        return found.group(1).upper() + (
+            _SIZES.get((found.group(2) or "").lower(), "") if found.group(2) else ""
+        )
     named, method = _OTHER.search(label), _METHOD.search(label)
     if named:  # "GPTQ-Int4" keeps scales beside its four bits
         return f"{method.group(1)}-{named.group(1)}" if method else named.group(1)

@@ -33,7 +33,7 @@ RUNTIMES = (
 
 
 HOST_BANDWIDTH = 60e9
-"""Bytes a second that the host's processor reads spilled layers with, where nobody says which it is: two channels
+"""Bytes a second that the host's processor reads spilled layers with, where nobody says which: two channels
 of DDR5, about 75 % used."""
 
 

@@ -37,7 +37,7 @@ REPLY = 128
 def elsewhere(here: Machine | None = None, *, context: int = 0, own: float | None = None) -> list[Bound]:
     """One bound a machine and model, with the time to expect; machine by machine, ``here`` first, if given.
 
-    ``own`` is this machine's own factor (logarithm of measured over predicted seconds), where a model ran here.
+    ``own`` is this machine's own factor (logarithm of measured over predicted time), where a model ran here.
     """
     machines = [] if here is None else [here]
     machines += [hardware(name) for name in _plan()["machines"]]
@@ -49,7 +49,7 @@ def elsewhere(here: Machine | None = None, *, context: int = 0, own: float | Non
 
 
 def own_factor(here: Machine, model: str, seconds: float) -> float | None:
-    """Logarithm of a measured over the predicted time a token of ``model`` here; None for an unlisted model."""
+    """Logarithm of measured over predicted time a token of ``model`` here; None for an unlisted one."""
     if model not in models.names():
         return None
     shape = models.get(model)

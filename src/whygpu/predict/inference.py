@@ -10,12 +10,13 @@ from whygpu.models.architecture import Architecture
 from whygpu.models.outline import Outline, outline
 from whygpu.models.outline_source import Source, named_source
 from whygpu.models.said import Note
-from whygpu.predict.cases import RUNTIMES, Case, native_runtime
+from whygpu.predict.cases import HOST_BANDWIDTH, RUNTIMES, Case, native_runtime
 from whygpu.predict.constants import FORMS, Estimate, estimate
 from whygpu.predict.memory import CACHE_BYTES, Memory, memory, spilled
 from whygpu.predict.quants import always_bits, storage
+from whygpu.predict.rates import peak
 from whygpu.predict.serving import Serving
-from whygpu.predict.terms import peak, weights_read
+from whygpu.predict.terms import weights_read
 from whygpu.predict.typed import Typed, typed
 
 __all__ = ["Inference", "inference"]
@@ -23,6 +24,16 @@ __all__ = ["Inference", "inference"]
 LINKS = {"nvlink": None, "pcie3": 16e9, "pcie4": 32e9, "pcie5": 64e9, "ethernet": 1.25e9, "thunderbolt": 5e9}
 """Bytes a second one way of 16 lanes, ten gigabits, Thunderbolt 4 ...; NVLink: the machine's own figure."""
 SERVERS = ("vllm", "sglang", "trtllm")
+VENDORS = {
+    "cuda": ("NVIDIA",),
+    "trtllm": ("NVIDIA",),
+    "exllama": ("NVIDIA", "AMD"),
+    "metal": ("Apple",),
+    "mlx": ("Apple",),
+    "rocm": ("AMD",),
+    "sycl": ("Intel",),
+}
+"""Whose devices a runtime is made for; the others run anywhere."""
 IDLE_SHARE = 0.55
 """Power while decoding over TDP: memory-bound work draws less; assumed (V100: 180 to 200 of 300 W, note
 C.6)."""
@@ -224,9 +235,10 @@ def inference(
         raise UserError(f"kv {kv!r} is unknown; known: {', '.join(CACHE_BYTES)}")
     if runtime is not None and runtime not in RUNTIMES:
         raise UserError(f"runtime {runtime!r} is unknown; known: {', '.join(RUNTIMES)}")
-    held_tokens = context or min(prompt_tokens + reply, shape.context)
+    held_tokens = context or prompt_tokens + reply
     if held_tokens > shape.context:
-        raise UserError(f"context: {held_tokens:,} tokens; {shape.name} holds 1 to {shape.context:,}")
+        said = "context" if context else "prompt_tokens and reply"
+        raise UserError(f"{said}: {held_tokens:,} tokens; {shape.name} holds 1 to {shape.context:,}")
     if link is not None:
         machine = _linked(machine, link)
     held = storage(quant or source.quant or _usual(shape, runtime))
@@ -244,7 +256,7 @@ def inference(
         prompt=prompt_tokens,
         kv_bytes=CACHE_BYTES[kv],
         power=device.power,
-        **({} if device.host is None else {"host_bandwidth": device.host}),
+        host_bandwidth=device.host or HOST_BANDWIDTH,
     )
     takes = memory(case, held_tokens)
     case = spilled(case, takes, gpu_layers)
@@ -257,8 +269,12 @@ def inference(
         _token(case, reply, own),
         _token(replace(case, batch=1), reply, own),
     )
-    notes = (*source.notes, *_contradiction(quant, source), *device.notes)
-    return replace(result, changes=_changes(case, reply, result.token, own), notes=notes)
+    notes = [*source.notes, *_contradiction(quant, source), *device.notes]
+    if held_tokens < prompt_tokens + reply:
+        notes.append(Note("short", {"held": f"{held_tokens:,}", "needed": f"{prompt_tokens + reply:,}"}))
+    if machine.vendor not in VENDORS.get(case.runtime, (machine.vendor,)):
+        notes.append(Note("runtime", {"runtime": case.runtime, "machine": machine.name}))
+    return replace(result, changes=_changes(case, reply, result.token, own), notes=tuple(notes))
 
 
 def _source(model: Source | Outline | Architecture | str) -> Source:

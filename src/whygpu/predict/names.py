@@ -15,6 +15,7 @@ from importlib import resources
 from whygpu.engine import UserError
 from whygpu.measure.machine import Machine
 from whygpu.predict.longtail import machines as all_machines
+from whygpu.predict.words import LOOSE, NOISE, STRICT
 
 __all__ = ["hardware", "left_over", "resolve", "stated_memory"]
 
@@ -63,148 +64,6 @@ _REWRITES = tuple(
         (r"ryzen (\d{4}) series", r"ryzen \1 series"),
     )
 )
-_NOISE = frozenset(
-    [
-        "nvidia",
-        "amd",
-        "intel",
-        "apple",
-        "google",
-        "geforce",
-        "radeon",
-        "quadro",
-        "tesla",
-        "instinct",
-        "gpu",
-        "gpus",
-        "graphics",
-        "the",
-        "chip",
-        "edition",
-        "workstation",
-        "server",
-        "generation",
-        "desktop",
-        "core",
-        "cores",
-        "processor",
-        "with",
-        "and",
-        "of",
-        "nominal",
-        "rtx",
-        "gtx",
-        "rx",
-        "arc",
-        "macbook",
-        "air",
-        "mini",
-        "studio",
-        "imac",
-        "mac",
-        "book",
-        "cpu",
-        "socket",
-        "one",
-        "tensor",
-        "data",
-        "center",
-        "vram",
-        "hbm",
-        "hbm2",
-        "hbm2e",
-        "hbm3",
-        "hbm3e",
-        "gddr5",
-        "gddr6",
-        "gddr6x",
-        "gddr7",
-        "per",
-        "mainboard",
-        "board",
-        "card",
-        "cards",
-        "xeon",
-        "platinum",
-        "gold",
-        "silver",
-        "epyc",
-        "ryzen",
-        "threadripper",
-        "cpu",
-        "apu",
-        "unified",
-        "memory",
-        "ram",
-        "gen",
-        "soc",
-        "system",
-        "pc",
-        "computer",
-        "only",
-        "instance",
-        "aws",
-        "gcp",
-        "azure",
-        "8ch",
-        "ddr3",
-        "ddr4",
-        "ddr5",
-        "lpddr5",
-        "lpddr5x",
-        "lpddr4x",
-        "atx",
-        "spark",
-        "grid",
-        "eco",
-        "oc",
-        "fe",
-        "founders",
-        "ddr3l",
-    ]
-)
-_STRICT = frozenset(
-    [
-        "ti",
-        "super",
-        "xt",
-        "xtx",
-        "gre",
-        "mobile",
-        "maxq",
-        "pro",
-        "max",
-        "ultra",
-        "ada",
-        "blackwell",
-        "nvl",
-        "ghz",
-        "d",
-        "m",
-        "s",
-        "titan",
-        "v",
-        "x",
-        "gcd",
-        "laptop",
-        "hx",
-        "k40",
-        "plus",
-        "series",
-        "rpi",
-        "6gb",
-        "8gb",
-        "12gb",
-        "16gb",
-        "le",
-        "oem",
-        "xl",
-        "mxm",
-    ]
-)
-"""Variants: a different chip, so they must agree."""
-_LOOSE = frozenset({"sxm", "pcie", "blackwell", "gcd", "ada"})
-"""Variants that people leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +99,12 @@ def _aliases() -> dict[str, str]:
 def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     """The same over any machines, by name."""
     plain = " ".join(name.lower().replace("_", " ").split())
-    for said in (plain, re.sub(r"\(.*?\)", " ", plain), _sense(plain, tuple(machines)), *_INSTANCE.findall(plain)):
+    for said in (
+        plain,
+        re.sub(r"\(.*?\)", " ", plain),
+        _sense(plain, tuple(machines)),
+        *_INSTANCE.findall(plain),
+    ):
         usual = _aliases().get(" ".join(re.findall(r"[a-z0-9.+]+", said.replace("-", " "))))
         if usual is not None and usual in machines:
             return machines[usual]
@@ -279,10 +143,17 @@ def left_over(name: str, machine: Machine) -> list[str]:
             known |= _words(alias).names | set(alias.split())
     known |= set(re.findall(r"[a-z0-9]+", machine.name.lower()))
     left = (said.names | said.inside) - known - {"ghz", "max"}
-    return sorted(word for word in left if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word) and word not in _HARMLESS and "xlarge" not in word and not word.endswith(".metal"))
+    return sorted(
+        word
+        for word in left
+        if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word)
+        and word not in _HARMLESS
+        and "xlarge" not in word
+        and not word.endswith(".metal")
+    )
 
 
-_HARMLESS = _STRICT | _LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch"}
+_HARMLESS = STRICT | LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch"}
 
 
 def stated_memory(name: str) -> int | None:
@@ -340,7 +211,7 @@ def _index(names: tuple[str, ...]) -> dict[str, list[int]]:
 
 def _plain(words: Iterable[str], without: Iterable[str]) -> frozenset[str]:
     """Words that identify something."""
-    left = set(words) - set(without) - _NOISE
+    left = set(words) - set(without) - NOISE
     return frozenset(word for word in left if not re.fullmatch(r"\d{1,4}gb|\d{1,3}core|\.+", word))
 
 
@@ -356,7 +227,7 @@ def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noq
         return None
     if all(len(word) < 3 for word in shared) and (missing and extra):
         return None  # "EVO-X2" is no Snapdragon X2 Elite
-    if any(word in _STRICT - _LOOSE for word in missing | extra):
+    if any(word in STRICT - LOOSE for word in missing | extra):
         return None
     if any(re.search(r"\d", word) for word in extra) or not _spare(missing):
         return None
@@ -373,7 +244,7 @@ def _identifies(word: str) -> bool:
     """Whether a word names a chip by itself: "4090", "m2", "vega", but neither "16" nor "pro"."""
     if word.isdigit():
         return len(word) > 2
-    return len(word) > 1 and word not in _STRICT and (len(word) > 2 or any(c.isdigit() for c in word))
+    return len(word) > 1 and word not in STRICT and (len(word) > 2 or any(c.isdigit() for c in word))
 
 
 def _bin(wanted: _Words, have: _Words, machine: Machine) -> tuple[float | None, float]:

@@ -163,7 +163,7 @@ def _plain_sycl(backend: str, date: str) -> bool:
 def _ubatch(text: str, prompt: float | None, generated: float | None) -> float:
     """Tokens at once: as stated, 2048 in the protocol of llama.cpp's own device pages, else its default.
 
-    The protocol is "llama-bench -p 2048 -n 32 -ub 2048" (benches/ of the repository, and those who follow it).
+    The protocol is "llama-bench -p 2048 -n 32 -ub 2048" (its benches/, and those who follow them).
     """
     stated = re.search(r"(?:\bub(?:atch)?|n_ubatch|-ub)[ =]+(\d{2,5})\b", text)
     if stated:

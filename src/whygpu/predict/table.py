@@ -14,7 +14,8 @@ from whygpu.predict.cases import HOST_BANDWIDTH, Case, group_of, native_runtime
 from whygpu.predict.constants import calibration, scale
 from whygpu.predict.names import hardware
 from whygpu.predict.quants import always_bits, storage
-from whygpu.predict.terms import DECODE, EVENNESS, LAYER, STEP, peak, stored
+from whygpu.predict.rates import peak
+from whygpu.predict.terms import DECODE, EVENNESS, LAYER, STEP, stored
 
 __all__ = ["COLUMNS", "table"]
 

@@ -1,4 +1,4 @@
-"""What a person typed for a device: how many of which, mixed ones as one, and what of it was not understood."""
+"""What a person typed for a device: how many of which, and what of it was not understood."""
 
 import re
 from collections.abc import Mapping
@@ -45,8 +45,8 @@ def power_of(name: str, machine: Machine) -> float:
 def devices(name: str, known: Mapping[str, Machine] | None = None) -> tuple[int, Machine, float | None]:
     """How many, the machine and the host's bandwidth; cards that share layers become one machine.
 
-    "2x RTX 4090 + RTX 3090" are three cards with their mean bandwidth and rate, weighted by memory (layers are
-    shared out by memory and run in turn). A processor beside a card is the host of what spills.
+    "2x RTX 4090 + RTX 3090" are three cards with their mean bandwidth and rate, weighted by memory (layers
+    are shared out by memory and run in turn). A processor beside a card is the host of what spills.
 
     Raises
     ------
@@ -125,12 +125,13 @@ def typed(name: str, known: Mapping[str, Machine] | None = None) -> Typed:
         notes.append(Note("host", {"rate": f"{host / 1e9:.0f}"}))
     if " + " in machine.name:
         return Typed(count, machine, 1.0, host, (*notes, Note("mixed", {"machines": machine.name})))
-    parts = [part for part in mixture(name)]
-    rest = split_count(parts[0])[1]
+    rest = split_count(mixture(name)[0])[1]
     power, watts = power_of(rest, machine), machine.watts
     stated = _POWER.search(rest)
     if stated and power < 1 and watts is not None:
-        notes.append(Note("power", {"said": stated.group(1), "rated": f"{watts.value:.0f}", "machine": machine.name}))
+        notes.append(
+            Note("power", {"said": stated.group(1), "rated": f"{watts.value:.0f}", "machine": machine.name})
+        )
     elif stated and (watts is None or float(stated.group(1)) > 1.05 * watts.value):
         notes.append(Note("unused", {"words": stated.group(0), "machine": machine.name}))
     words = [*left_over(rest, machine), *(found.group(0) for found in _UNUSED.finditer(rest))]

@@ -372,7 +372,7 @@ class FigureJson(Documented):
 
 
 class BoundJson(Documented):
-    """A token's time on one machine at batch 1: the roofline bound, and what to expect by fitted constants."""
+    """A token's time on one machine at batch 1: the roofline bound, and what to expect by fitted figures."""
 
     machine: str
     kind: str
