@@ -59,6 +59,9 @@ class Form:
     """sd of log t of a known device and model: what is left."""
     fit_noise: float = 0.1
     """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
+    width: float = 1.0
+    """How far the fit lets constants stray, of what ``priors`` say is possible; the doubt about a constant that
+    nothing was measured for stays whole. Chosen by ``benchmarks/predict_priors.py`` on random halves of groups."""
     power: float = 4.0
     bounds: tuple[tuple[int, ...], ...] = ()
     """Terms whose sums nothing can beat; empty: each of the first group."""
@@ -212,7 +215,9 @@ DECODE = Form(
     },
     decode_work,
     decode_keys,
+    model=0.08,
     source=0.09,
+    width=0.5,
 )
 
 
@@ -341,4 +346,5 @@ PREFILL = Form(
     model=0.08,
     source=0.17,
     noise=0.10,
+    width=0.5,
 )
