@@ -323,6 +323,7 @@ SERVING_DENSE = Form(
     noise=0.15,
     fit_noise=0.3,
     power=3.0,
+    width=0.5,
     bounds=((0, 2), (1, 3)),
     chips=1,
 )
@@ -342,6 +343,7 @@ SERVING_MOE = Form(
     noise=0.30,
     fit_noise=0.3,
     power=3.0,
+    width=1.5,
     bounds=((0, 2), (1, 3)),
     chips=1,
 )
