@@ -23,8 +23,9 @@ WIDEST = 0.7
 """sd of log t where nothing was measured of a runtime or a family: no more (assumed), about a factor of three
 each way."""
 FOREIGN = 0.3
-"""sd of log t of serving on a family that no serving measurement is of (all are of data-centre NVIDIA): single
-measurements on RTX 3090, RTX 4090 and MI300X (llm_speed.csv, none of them fitted to here) lie that far off."""
+"""sd of log t of serving on a family that no serving measurement is of (all are of data-centre NVIDIA):
+measurements on RTX 3090, RTX 4090 and MI300X (llm_speed.csv, none of them fitted to here) are that far
+off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ def estimate(
         seconds * math.exp(c.low * spread),
         seconds * math.exp(c.high * spread),
         dict(zip(form.terms, shares, strict=True)),
-        max(sum(work[j] for j in alone) for alone in form.bounds or joined),
+        max(sum(work[j] for j in alone) for alone in form.bounds or joined)
+        if form.limit is None
+        else form.limit(case),
         basis,
     )

@@ -8,7 +8,7 @@ import re
 
 from whygpu.predict.cases import Case
 
-__all__ = ["attention_rate", "matrix_rate", "peak", "units"]
+__all__ = ["attention_rate", "ceiling", "matrix_rate", "peak", "units"]
 
 ON_CPU = ("cpu", "itrex", "pytorch", "llama2c")
 """Runtimes that multiply with the processor."""
@@ -106,6 +106,18 @@ def units(case: Case) -> str:
     if case.machine.vendor == "NVIDIA":
         return "vector" if re.match(r"Fermi|Kepler|Maxwell", f) else "matrix"
     return "vector" if re.match(r"GCN|RDNA [12]\b|TeraScale|AMD iGPU", f) else "matrix"
+
+
+def ceiling(case: Case) -> float:
+    """FLOP/s that nothing on the device can beat: the highest dense rate of any number format."""
+    flops = case.machine.flops
+    single = flops["fp32"].value if "fp32" in flops else 0.0
+    halves = (
+        2 * flops["fp16"].value if "fp16" in flops else 0.0
+    )  # sums in half precision, or products of bytes
+    return max(
+        [peak(case), unit_rate(case), 4 * single, halves, *(figure.value for figure in flops.values())]
+    )
 
 
 def attention_rate(case: Case) -> float:

@@ -221,7 +221,7 @@ def kv_heads(o: Outline) -> int:
 
 
 def peak_half(machine: Machine) -> float:
-    """Dense FLOP/s in half precision, less where published GEMMs fall short of it more than they do elsewhere."""
+    """Dense FLOP/s in half precision; less where published GEMMs fall short of it more than elsewhere."""
     found = machine.flops.get("fp16") or machine.flops.get("fp32")
     if found is None:
         return 1e14
@@ -235,7 +235,7 @@ SHORT = 0.9
 
 
 def wired(machine: Machine) -> float:
-    """How much longer a message takes to start than over NVLink: over PCIe and the host, three times (assumed)."""
+    """How much longer a message takes to start than over NVLink: over PCIe and the host 3 times (assumed)."""
     return 1.0 if machine.link is not None and machine.link.value > 100e9 else 3.0
 
 

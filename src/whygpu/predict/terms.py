@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from whygpu.predict.cases import Case
 from whygpu.predict.fit import Key
-from whygpu.predict.rates import attention_rate, matrix_rate, peak, units
+from whygpu.predict.rates import attention_rate, ceiling, matrix_rate, peak, units
 
 __all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 
@@ -60,17 +60,21 @@ class Form:
     fit_noise: float = 0.1
     """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
     width: float = 1.0
-    """How far the fit lets constants stray, of what ``priors`` say is possible; the doubt about a constant that
-    nothing was measured for stays whole. Chosen by ``benchmarks/predict_priors.py`` on random halves of groups."""
+    """How far the fit lets constants stray, of what ``priors`` say is possible; the doubt about a constant
+    that nothing was measured for stays whole. Chosen as ``benchmarks/predict_priors.py`` does."""
     power: float = 4.0
     bounds: tuple[tuple[int, ...], ...] = ()
     """Terms whose sums nothing can beat; empty: each of the first group."""
+    limit: Callable[[Case], float] | None = None
+    """Seconds that nothing can beat, where terms count what kernels use and not what the device could."""
     chips: int = 2
     """Different chips that must speak for a constant; what fewer say is left to their own factors."""
 
 
 def looseness(case: Case) -> float:
     """How much wider the band is: few measurements of other runtimes than llama.cpp's say how they differ."""
+    if getattr(case, "framework", "") == "mosaic":
+        return 0.5  # one program's own benchmark: its rows differ less than those of many authors
     llama = case.runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu", "training")
     return 1.0 if llama or type(case) is not Case else 2.0
 
@@ -245,6 +249,14 @@ def prefill_work(case: Case) -> Work:
     )
 
 
+def prefill_limit(case: Case) -> float:
+    """Reading every weight once, or multiplying at the highest rate of any format, all devices at once."""
+    o = case.outline
+    read = stored(case, o.experts_read(case.prompt, EVENNESS)) * (1 - case.spilled)
+    flop = 2 * case.prompt * (o.active - o.head)
+    return max(read / case.machine.bandwidth.value, flop / ceiling(case)) / case.count
+
+
 def prefill_keys(case: Case) -> Keys:
     """Constants of a prompt."""
     o = case.outline
@@ -342,6 +354,7 @@ PREFILL = Form(
     },
     prefill_work,
     prefill_keys,
+    limit=prefill_limit,
     device=0.18,
     model=0.08,
     source=0.17,
