@@ -134,13 +134,10 @@ def estimate(
     ):
         basis = "kin"
     joined = [(j,) for j, group in enumerate(form.groups) if group == form.groups[0]]
-    return Estimate(
-        seconds,
-        seconds * math.exp(c.low * spread),
-        seconds * math.exp(c.high * spread),
-        dict(zip(form.terms, shares, strict=True)),
-        max(sum(work[j] for j in alone) for alone in form.bounds or joined)
-        if form.limit is None
-        else form.limit(case),
-        basis,
-    )
+    alone = max(sum(work[j] for j in part) for part in form.bounds or joined)
+    bound = alone if form.limit is None else form.limit(case)
+    low = seconds * math.exp(c.low * spread)
+    if type(case) is Case and (case.batch == 1 or not case.outline.is_mixture):  # else experts are a guess
+        low = max(low, min(bound, seconds))  # no tenth of what is measured beats physics
+    high = seconds * math.exp(c.high * spread)
+    return Estimate(seconds, low, high, dict(zip(form.terms, shares, strict=True)), bound, basis)
