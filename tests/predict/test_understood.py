@@ -100,6 +100,29 @@ def test_counts(name: str, count: int, rest: str) -> None:
     assert split_count(name) == (count, rest)
 
 
+@pytest.mark.parametrize(
+    ("name", "entry"),  # as operating systems print them, and as people write a system
+    [
+        ("Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz", "Xeon Gold 6338"),
+        ("Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", "Core i7-8700K"),
+        ("13th Gen Intel(R) Core(TM) i9-13900K", "Core i9-13900K"),
+        ("AMD EPYC 7763 64-Core Processor", "EPYC 7763"),
+        ("AMD Ryzen AI 9 HX 370 w/ Radeon 890M", "Radeon 890M (Ryzen AI 9 HX 370)"),
+        ("NVIDIA A100-SXM4-80GB", "A100 SXM4 80GB"),
+        ("RTX 3060 12GB + 32GB DDR4", "GeForce RTX 3060 12GB"),
+        ("Intel Core i7-12700K + RTX 3060", "GeForce RTX 3060 12GB"),
+        ("i9-13900K / RTX 4090", "GeForce RTX 4090"),
+        ("GMKtec EVO-X2", "Ryzen AI Max+ 395 (Strix Halo)"),
+        ("RTX 6000", "Quadro RTX 6000"),
+        ("GCP a2-ultragpu-1g", "A100 SXM4 80GB"),
+    ],
+)
+def test_systems(name: str, entry: str) -> None:
+    found = typed(name)
+    assert (found.machine.name, found.power) == (entry, 1.0)
+    assert {note.kind for note in found.notes} <= {"host"}
+
+
 def test_a_limit_of_power() -> None:
     found = typed("RTX 4090 (power limit 250W)")
     assert found.power == pytest.approx(250 / 450)

@@ -41,6 +41,9 @@ def split_count(name: str) -> tuple[int, str]:  # noqa: PLR0911
     found = _LAST.match(name)
     if found and not re.search(r"\bpcie?$", found.group(1), re.IGNORECASE):
         return int(found.group(2) or found.group(3)), found.group(1).strip()
+    found = re.match(r"(.+\d{4}(?: ?ti| ?super)?|\d{4})x(\d)$", name.strip(), re.IGNORECASE)
+    if found:  # "3090x2"
+        return int(found.group(2)), found.group(1)
     found = _WORD.match(name)
     if found:
         return WORDS[found.group(1).lower()], found.group(2).strip()

@@ -23,10 +23,11 @@ _REWRITES = tuple(
     (re.compile(pattern), by)
     for pattern, by in (
         (r"\bw/ ?", " "),
+        (r"\b1\dth gen\b", " "),
         (r"\bmac ?book pro\b|\bmac pro\b", "macbook"),
         (r"\b(i[3579])-(?=\d{4,5})", r"\1 "),
         (r"\b(orange|banana|nano) ?pi\b", r"\1pi"),
-        (r"\b\d+ ?v?cpus?\b", " "),
+        (r"\b\d{1,3} ?v?cpus?\b", " "),
         (r"\b(1[0-9]|13\.\d)[- ]?inch\b|\b\d+[- ]core (cpu|processor)\b", " "),
         (r"(a40|l40s|rtx a\d000|a100|l4)-\d+q\b", r"\1"),
         (r"l?p?ddr\d\w*[- ]?\d{3,5}|[- ]\d{4} ?mt/s", " "),
@@ -35,9 +36,11 @@ _REWRITES = tuple(
         (r"\(r\)|\(tm\)|\(c\)|®|™", " "),
         (r"\b\d+ ?[- ]?w(att)?( limit| cap)?\b|@ ?\d+ ?w\b", " "),
         (r"\bm3 ?ultra\b", "m3 ultra"),
+        (r"\b(epyc \d{4})p\b", r"\1"),  # for one socket: the same chip
+        (r"(radv )?gfx1151", "strixhalo"),
         (r"(\d+)p\+(\d+)e\+(\d+)gpu", r"\3core"),
         (r"\b(\d+) ?cores?,? +gpu\b|\b(\d+)[- ]cores?[- ]gpu\b|\b(\d+)[- ]gpu[- ]cores?\b", r"\1\2\3core"),
-        (r"(\d+)[- ]?core\b", r"\1core"),
+        (r"(\d+)[- ]?cores?\b", r"\1core"),
         (r"(\d+) ?gi?b\b|(?<![a-z\d])(\d+)g\b(?!\d)", r" \1\2gb "),
         (r"laptop gpu|laptop|notebook|\bmobility\b|\bmobile\b", " mobile "),
         (r"max[- ]?q\b", " maxq "),
@@ -101,6 +104,7 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     plain = " ".join(name.lower().replace("_", " ").split())
     for said in (
         plain,
+        _CLOUD.sub("", plain),
         re.sub(r"\(.*?\)", " ", plain),
         _sense(plain, tuple(machines)),
         *_INSTANCE.findall(plain),
@@ -148,12 +152,15 @@ def left_over(name: str, machine: Machine) -> list[str]:
         for word in left
         if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word)
         and word not in _HARMLESS
-        and "xlarge" not in word
+        and not re.search(r"xlarge|hz$", word)
         and not word.endswith(".metal")
     )
 
 
-_HARMLESS = STRICT | LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch"}
+_HARMLESS = (
+    STRICT | LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch", "egpu"}
+)
+_HARMLESS |= {"vulkan", "rocm", "cuda", "metal", "sycl", "gfx1100", "samsung", "huawei", "lambda", "cerebras"}
 
 
 def stated_memory(name: str) -> int | None:
@@ -161,6 +168,8 @@ def stated_memory(name: str) -> int | None:
     return _words(" ".join(name.lower().replace("_", " ").split())).memory
 
 
+_CLOUD = re.compile(r"^(gcp|google cloud|aws|azure|lambda|samsung|huawei|google) ")
+"""Whose a machine is, before its name."""
 _INSTANCE = re.compile(r"^(?:aws |amazon )?([a-z]{1,3}\d[a-z]{0,2})\.(?:\d*x?large|metal)")
 """Cloud instances by their family: "g5.2xlarge"."""
 _BRAND = re.compile(r"\b(nvidia|amd|intel|apple|geforce|radeon|quadro|tesla|instinct)\s+")

@@ -15,9 +15,11 @@ __all__ = ["Typed", "devices", "power_of", "typed"]
 
 HOST_SHARE = 0.75
 """Of a processor's bandwidth, what reading spilled layers uses: assumed."""
-_POWER = re.compile(r"(?<![\d.])(\d{2,4}) ?w(?:atts?)?\b", re.IGNORECASE)
+_POWER = re.compile(r"(?<![\d.])(\d{2,4}) ?w(?:atts?)?\b(?!/)", re.IGNORECASE)
+_MEMORY = re.compile(r"\d+ ?gi?b( +(of +)?(l?p?ddr\d\w*([- ]\d+)?|ram|memory|system ram))?", re.IGNORECASE)
+"""Memory of the host beside a device: "RTX 3060 + 32GB DDR4"."""
 _CLOUD = re.compile(r"(high|ultra)gpu", re.IGNORECASE)
-_UNUSED = re.compile(r"\b\d+ ?v?cpus?\b|l?p?ddr\d\w*[- ]\d{4,5}\b|\b\d{4,5} ?mt/s", re.IGNORECASE)
+_UNUSED = re.compile(r"\b\d{1,3} ?v?cpus?\b|l?p?ddr\d\w*[- ]\d{4,5}\b|\b\d{4,5} ?mt/s", re.IGNORECASE)
 """What a name may say and no prediction takes in: shares of a processor, speeds of memory."""
 
 
@@ -54,9 +56,15 @@ def devices(name: str, known: Mapping[str, Machine] | None = None) -> tuple[int,
         For a part that is unknown.
     """
     count, rest = split_count(name)
-    parts = mixture(name if "+" in rest else rest)
+    parts = [part for part in mixture(name if "+" in rest else rest) if not _MEMORY.fullmatch(part.strip())]
+    rest = split_count(parts[0])[1] if len(parts) == 1 else rest
     if len(parts) == 1:
-        return count, _find(rest, known), None
+        try:
+            return count, _find(rest, known), None
+        except UserError:
+            parts = [part.strip() for part in re.split(r"\s+/\s+|,\s+", rest)]
+            if count > 1 or len(parts) < 2 or not all(re.search(r"\d", part) for part in parts):
+                raise
     found: list[tuple[int, Machine]] = []
     for part in parts:
         several, single = split_count(part)
@@ -75,6 +83,17 @@ def _find(name: str, known: Mapping[str, Machine] | None) -> Machine:
         except UserError:
             pass
     return resolve(name, all_machines())
+
+
+def _said_of(name: str, machine: Machine, known: Mapping[str, Machine] | None) -> str:
+    """The part of the name that says the card, without its count and its host."""
+    for part in (name, *mixture(name), *re.split(r"\s+/\s+|,\s+", name)):
+        try:
+            if _find(split_count(part)[1], known).name == machine.name:
+                return split_count(part)[1]
+        except UserError:
+            continue
+    return split_count(name)[1]
 
 
 def _mixed(cards: list[tuple[int, Machine]]) -> Machine:
@@ -125,7 +144,7 @@ def typed(name: str, known: Mapping[str, Machine] | None = None) -> Typed:
         notes.append(Note("host", {"rate": f"{host / 1e9:.0f}"}))
     if " + " in machine.name:
         return Typed(count, machine, 1.0, host, (*notes, Note("mixed", {"machines": machine.name})))
-    rest = split_count(mixture(name)[0])[1]
+    rest = _said_of(name, machine, known)
     power, watts = power_of(rest, machine), machine.watts
     stated = _POWER.search(rest)
     if stated and power < 1 and watts is not None:
