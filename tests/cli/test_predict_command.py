@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from whygpu.cli.predict import predict
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -65,6 +68,7 @@ def test_validation_in_json(tmp_path: Path) -> None:
     done = run("predict", "--validate", str(path), "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
+    assert set(found) == {"groups", "unresolved"}
     assert found["groups"][0]["by"] == "all"
     assert set(found["groups"][0]) == {
         "target",
@@ -123,3 +127,40 @@ def test_a_link_that_was_measured_here(whygpu, tmp_path: Path) -> None:  # type:
     assert (out.returncode, out.stdout) == (2, "")
     assert "torchrun --nproc-per-node 2 -m whygpu roofline" in out.stderr
     assert out.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["llama-3-8b", "--draw"], "--draw takes no MODEL"),
+        (["llama-3-8b", "--train-tokens", "1e9"], "--train-tokens means nothing"),
+        (["--draw", "--count", "3"], "--count means nothing with --draw"),
+        (["gpt-3", "--train", "--on", "H100"], "--on means nothing"),
+        (["--validate", "x.csv", "--quant", "F16"], "--quant means nothing with --validate"),
+        (["llama-3-8b", "--on", "4090", "--prompt-tokens", "9000"], "llama-3-8b holds 1 to 8,192"),
+        (["llama-3-8b", "--on", ","], "--on names no machine"),
+    ],
+)
+def test_an_option_that_would_not_be_used_is_refused(arguments: list[str], said: str) -> None:
+    done = CliRunner().invoke(predict, arguments)  # in this process: the shell's part is tested above
+    assert done.exit_code != 0
+    assert said in done.output + str(done.exception)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_was_not_understood_is_shown(language: str) -> None:
+    done = run(
+        "predict",
+        "llama 7B mostly Q4_0",
+        "--on",
+        "4090 bogus,M4 Max",
+        "--runtime",
+        "metal",
+        "--lang",
+        language,
+    )
+    assert done.returncode == 0
+    assert "Q4_0" in done.stdout
+    assert "bogus" in done.stdout
+    assert done.stdout.count("metal") == 1  # of the card, not of the Mac
+    assert all(_width(line) <= 100 for line in done.stdout.splitlines())

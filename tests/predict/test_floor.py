@@ -123,6 +123,25 @@ def test_elsewhere() -> None:
     assert len(predict.elsewhere()) == 18
 
 
+def test_elsewhere_says_what_to_expect() -> None:
+    """Above the floor, with a band and a basis; a model that ran here sets this machine's own."""
+    here = Machine("here", "cpu", {"fp32": figure(2e11)}, figure(5e10), memory=figure(24 * 2.0**30))
+    for bound in predict.elsewhere(here):
+        e = bound.expected
+        assert e is not None
+        assert bound.seconds < e.seconds == bound.likely
+        assert e.low < e.seconds < e.high
+    known = next(b for b in predict.elsewhere() if b.machine.name == "GeForce RTX 4090" and b.bits == 4.5)
+    assert known.expected is not None
+    assert known.expected.basis == "itself"
+    assert known.as_dict()["label"] != predict.LABEL
+    own = predict.own_factor(here, "smollm2-135m", 4e-3)
+    ours = predict.elsewhere(here, own=own)[0]
+    assert ours.expected is not None
+    assert ours.expected.basis == "here"
+    assert ours.likely == pytest.approx(4e-3, rel=0.01)
+
+
 def test_a_machine_must_make_sense() -> None:
     machine = predict.hardware("4090")
     with pytest.raises(UserError, match="kind 'rocket' is unknown"):

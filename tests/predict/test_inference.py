@@ -189,3 +189,11 @@ def test_dense_serving_left_out_by_device() -> None:
     assert held.p90_abs < 35
     assert 70 < held.coverage < 90
     json.dumps(result.as_dict())
+
+
+@pytest.mark.parametrize("name", ["RTX 4090", "M3 Ultra", "RX 580", "Raspberry Pi 5", "H100", "Arc B580"])
+def test_no_band_reaches_below_the_floor(name: str) -> None:
+    for quant in ("Q4_0", "F16"):
+        r = predict.inference("llama-2-7b", name, quant=quant, gpu_layers=10**6)
+        assert r.single.bound <= r.single.low <= r.single.seconds < r.single.high
+        assert r.first_token.bound <= r.first_token.low <= r.first_token.seconds < r.first_token.high

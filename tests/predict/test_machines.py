@@ -6,9 +6,9 @@ from importlib import resources
 import pytest
 
 from whygpu import predict
+from whygpu.predict.counts import mixture, split_count
 from whygpu.predict.longtail import family
 from whygpu.predict.measurements import unresolved_devices
-from whygpu.predict.names import mixture, split_count
 
 
 @pytest.mark.parametrize(

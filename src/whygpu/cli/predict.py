@@ -77,7 +77,10 @@ __all__ = ["predict"]
 )
 @json_option
 @language_option
-def predict(model: str | None, language: str | None, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def predict(
+    click_context: click.Context, /, model: str | None, language: str | None, as_json: bool, **options: Any
+) -> None:
     """Predict how fast MODEL runs on any machine, what limits it and what would change it.
 
     MODEL: a known name, a Hugging Face id, a config.json, a GGUF or safetensors file (only headers are read).
@@ -90,22 +93,60 @@ def predict(model: str | None, language: str | None, as_json: bool, **options: A
     if options["validate_file"] is not None:
         if model is not None:
             raise click.UsageError("--validate takes no MODEL")
+        _only(click_context, "--validate", {"validate_file"})
         _validate(screen, options["validate_file"])
     elif options["draws"]:
+        if model is not None:
+            raise click.UsageError("--draw takes no MODEL")
+        _only(click_context, "--draw", {"draws", "triangles", "size", *PLACES})
         _draw(screen, options)
     elif model is None:
         raise click.UsageError("give a MODEL (llama-3.1-8b say), --draw, or --validate FILE.csv")
     elif options["train"]:
+        whole = {"train_tokens", "precision", "count", "context", *PLACES}
+        _only(
+            click_context,
+            "--train without --train-tokens",
+            {"train"} | (whole if options["train_tokens"] else set()),
+        )
         _train(screen, model, options)
     else:
+        _only(click_context, "a MODEL's answer", {*ANSWER, "count", "context", *PLACES})
         _answer(screen, model, options)
 
 
-def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[tuple[int, Any]]:
-    """(count, machine) of each that was named."""
+PLACES = ("machines", "hardware_file")
+ANSWER = (
+    "quant",
+    "prompt_tokens",
+    "reply",
+    "batch",
+    "link",
+    "kv",
+    "runtime",
+    "gpu_layers",
+    "min_tok_s",
+    "budget",
+    "sort",
+)
+
+
+def _only(context: click.Context, what: str, meant: set[str]) -> None:
+    """Refuse an option that was typed and would not be used."""
+    common = {"model", "language", "as_json"}
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        typed = source is not None and source.name == "COMMANDLINE"
+        if typed and option.name not in meant | common:
+            raise click.UsageError(f"{option.opts[0]} means nothing with {what}")
+
+
+def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    """Each device that was named (``predict.typed.Typed``)."""
     from whygpu.engine import UserError
-    from whygpu.predict import hardware, read_catalogue
-    from whygpu.predict.names import resolve, split_count
+    from whygpu.predict import read_catalogue
+    from whygpu.predict.counts import split_count
+    from whygpu.predict.typed import Typed, typed
 
     own: dict[str, Any] = {}
     if options["hardware_file"] is not None:
@@ -116,18 +157,12 @@ def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[tuple[int
             raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     text = options["machines"]
     asked = [part.strip() for part in text.split(",") if part.strip()] if text else list(own or names)
+    if not asked:
+        raise UserError("--on names no machine; list them: whygpu hardware")
     found = []
     for name in asked:
         count, rest = split_count(name)
-        if rest.lower() == "here":
-            found.append((count, _here()))
-        elif own:
-            try:
-                found.append((count, resolve(rest, own)))
-            except UserError:
-                found.append((count, hardware(rest)))
-        else:
-            found.append((count, hardware(rest)))
+        found.append(Typed(count, _here()) if rest.lower() == "here" else typed(name, own or None))
     return found
 
 
@@ -178,24 +213,23 @@ def _answer(screen: Any, model: str, options: dict[str, Any]) -> None:
     source = outline_source(model)
     results = []
     with screen.working("predict.working"):
-        for count, machine in _machines(options, spread()):
-            measured = machine.bandwidth.basis is Basis.MEASURED
+        for device in _machines(options, spread()):
+            measured = device.machine.bandwidth.basis is Basis.MEASURED
             results.append(
                 inference(
-                    source.outline,
-                    machine,
-                    quant=options["quant"] or source.quant,
-                    bits=None if options["quant"] else source.bits,
+                    source,
+                    device,
+                    quant=options["quant"],
                     context=options["context"],
                     prompt_tokens=options["prompt_tokens"],
                     reply=options["reply"],
                     batch=options["batch"],
-                    count=count * options["count"],
+                    count=options["count"],
                     kv=options["kv"],
                     runtime=options["runtime"],
                     gpu_layers=_layers(options["gpu_layers"]),
                     link=_link(options["link"]),
-                    own=own_factor(machine) if measured else None,
+                    own=own_factor(device.machine) if measured else None,
                 )
             )
     kept = choose(results, least=options["min_tok_s"], budget=options["budget"], order=options["sort"])
@@ -226,21 +260,33 @@ def _train(screen: Any, model: str, options: dict[str, Any]) -> None:
         case = history(model)
         screen.json(case.as_dict()) if screen.as_json else screen.show(*history_tables(screen.texts, case))
         return
-    shape = outline_source(model).outline
+    source = outline_source(model)
+    shape = source.outline
+    devices = _machines(options, ("A100 SXM4 80GB", "H100 SXM5 80GB", "B200 SXM 180GB"))
     runs = [
         training(
             shape,
-            machine,
+            device.machine,
             tokens=options["train_tokens"],
-            count=count * options["count"],
+            count=device.count * options["count"],
             precision=options["precision"],
             sequence=min(options["context"] or 4096, shape.context),
         )
-        for count, machine in _machines(options, ("A100 SXM4 80GB", "H100 SXM5 80GB", "B200 SXM 180GB"))
+        for device in devices
     ]
-    screen.json([run.as_dict() for run in runs]) if screen.as_json else screen.show(
-        *training_tables(screen.texts, runs)
-    )
+    _show(screen, runs, devices, training_tables, source.notes)
+
+
+def _show(screen: Any, results: Any, devices: Any, tables: Any, notes: Any = ()) -> None:
+    """Results of training or drawing, with what of the names was not understood."""
+    from whygpu.cli.tables.predict import remarks
+
+    if screen.as_json:
+        both = zip(results, devices, strict=True)
+        screen.json([r.as_dict() | {"notes": [n.as_dict() for n in (*notes, *d.notes)]} for r, d in both])
+        return
+    lines = remarks(screen.texts, [*notes, *(note for device in devices for note in device.notes)])
+    screen.show(*lines, *tables(screen.texts, results))
 
 
 def _draw(screen: Any, options: dict[str, Any]) -> None:
@@ -248,13 +294,11 @@ def _draw(screen: Any, options: dict[str, Any]) -> None:
     from whygpu.predict import drawing
     from whygpu.predict.compare import spread
 
+    devices = _machines(options, spread())
     frames = [
-        drawing(machine, triangles=options["triangles"], size=options["size"])
-        for _, machine in _machines(options, spread())
+        drawing(device.machine, triangles=options["triangles"], size=options["size"]) for device in devices
     ]
-    screen.json([frame.as_dict() for frame in frames]) if screen.as_json else screen.show(
-        *drawing_tables(screen.texts, frames)
-    )
+    _show(screen, frames, devices, drawing_tables)
 
 
 def _validate(screen: Any, path: Path) -> None:

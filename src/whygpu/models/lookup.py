@@ -10,8 +10,17 @@ from typing import Any
 from whygpu.engine import UserError
 from whygpu.models.catalogue import get, names
 from whygpu.models.outline import Outline, outline, outline_of_figures
+from whygpu.models.said import without_storage
 
-__all__ = ["find_outline", "generic_outline", "known_name", "outline_names", "published"]
+__all__ = [
+    "find_outline",
+    "generic_outline",
+    "known_name",
+    "outline_names",
+    "published",
+    "spellings",
+    "stated_size",
+]
 
 _DECORATION = re.compile(
     r"\b(instruct|chat|it|base|hf|gguf|mlx|awq|gptq|exl2|fp8|bf16|fp16|nvfp4|fp4|int4|int8|uncensored|model|moe|"
@@ -104,6 +113,7 @@ _MORE = {
         "mistral 7b",
         "zephyr 7b",
         "openhermes 2.5 mistral 7b",
+        "openchat 3.5",
         "openchat 7b",
         "starling 7b",
         "neural chat 7b",
@@ -153,6 +163,14 @@ def find_outline(label: str, *, parameters: float | None = None) -> Outline:
     raise UserError(f"model {label[:60]!r} is unknown and its name says no size; {hint}")
 
 
+def spellings(name: str) -> tuple[str, ...]:
+    """A catalogue name, its aliases and what llama.cpp prints for its architecture."""
+    printed = [
+        key for section in _short().values() for key, value in section.items() if name.startswith(value)
+    ]
+    return (name, *_table().get(name, {}).get("aliases", ()), *_MORE.get(name, ()), *printed)
+
+
 def known_name(label: str) -> str | None:
     """The catalogue name that ``label`` means, or None."""
     return _known(label)[0]
@@ -162,7 +180,9 @@ def known_name(label: str) -> str | None:
 def _known(label: str) -> tuple[str | None, bool]:
     """A catalogue name, and whether the label is its name or alias and not only contains it."""
     index, spoken = _index(), _spoken(label)
-    for key in (_squash(label, plain=True), _squash(spoken, plain=True), _squash(label), _squash(spoken)):
+    bare = without_storage(label)
+    keys = [_squash(text, plain=plain) for plain in (True, False) for text in (label, spoken)]
+    for key in (*keys, _squash(bare), _squash(_spoken(bare))):
         if key in index:
             return index[key], True
     text = _squash(spoken)
@@ -192,6 +212,11 @@ def _stated(label: str) -> tuple[float | None, float | None]:
     if total is None:
         return None, used
     return float(total.group(1)) * (1e9 if total.group(2) == "b" else 1e6), used
+
+
+def stated_size(label: str) -> float | None:
+    """Parameters that a label states, or None."""
+    return _stated(label)[0]
 
 
 def generic_outline(label: str, parameters: float, active: float | None = None) -> Outline:

@@ -91,6 +91,12 @@ class Outline:
         return self.expert_weights > 0
 
     @property
+    def chosen(self) -> float:
+        """The share of a block's experts that one token meets; 1 without any."""
+        found = [g.used / g.experts for g in self.groups if g.expert]
+        return max(found, default=1.0)
+
+    @property
     def parameters(self) -> int:
         """Every weight once."""
         embedding = self.head * (1 if self.tied else 2)

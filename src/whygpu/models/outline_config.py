@@ -91,7 +91,8 @@ HANDLED = {name for names in NAMES.values() for name in names} | {
     "enable_moe_block",
 }
 _SHAPE = re.compile(
-    r"(num_|n_)?(hidden_)?(layers?|heads?|experts?|experts?_.*|vocab_size|hidden_size|d_state|state_size|.*ssm.*|.*mamba.*|.*_rank|.*window.*|.*conv.*dim)$"
+    r"(num_|n_)?(hidden_)?(layers?|heads?|experts?|experts?_.*|vocab_size|hidden_size|d_state|state_size|.*ssm.*|.*mamba.*|.*_rank|.*window.*|.*conv.*dim)$|"
+    r"(num|n)_\w*(layers?|heads?|experts?)$"
 )
 _HARMLESS = re.compile(
     r"nextn|mtp|vision|audio|image|video|router|rope|_token|token_|expert_group|n_group|topk_group|scaling|dropout|bias|norm|init|loss|aux|"

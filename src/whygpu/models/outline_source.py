@@ -8,14 +8,15 @@ from typing import Any
 
 from whygpu.engine import UserError
 from whygpu.models.gguf import read_gguf
-from whygpu.models.hub import is_hub_id, reachable
-from whygpu.models.lookup import find_outline, known_name
+from whygpu.models.hub import Unavailable, is_hub_id, reachable
+from whygpu.models.lookup import find_outline, known_name, spellings, stated_size
 from whygpu.models.outline import Outline, outline_of_figures
 from whygpu.models.outline_config import outline_of_config, outline_of_config_file
 from whygpu.models.remote import remote_header
 from whygpu.models.safetensors import read_safetensors
+from whygpu.models.said import Note, said_context, said_storage, says_mixture, unknown_words
 
-__all__ = ["Source", "outline_source"]
+__all__ = ["Source", "named_source", "outline_source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Source:
     quant: str | None = None
     bits: float | None = None
     """Average bits a weight: the tensors' bytes over their numbers."""
+    notes: tuple[Note, ...] = ()
+    """What of the name was taken otherwise, or not at all."""
 
 
 def outline_source(model: str) -> Source:
@@ -46,12 +49,53 @@ def outline_source(model: str) -> Source:
         with remote_header(model) as file:
             return _of_file(file, model)
     if lowered.endswith((".gguf", ".safetensors", ".json")) or path.is_dir():
-        if not path.exists():
+        if path.exists():
+            return _of_file(path, model)
+        if not lowered.endswith(".gguf") or known_name(path.stem) is None:
             raise UserError(f"{model}: no such file")
-        return _of_file(path, model)
+        held = named_source(path.stem)
+        return replace(held, notes=(Note("no_file", {"file": model}), *held.notes))
     if known_name(model) is None and is_hub_id(model):
-        return Source(_hub(model))
-    return Source(find_outline(model))
+        try:
+            return _hub(model)
+        except Unavailable:
+            if stated_size(model) is None:
+                raise
+    return named_source(model)
+
+
+def named_source(label: str) -> Source:
+    """What a name says: the model, its storage, its context; notes tell what else it said.
+
+    Raises
+    ------
+    UserError
+        Where it names no model and no size, or a mixture without the size that a token uses.
+    """
+    shape, known = find_outline(label), known_name(label)
+    notes: list[Note] = []
+    if says_mixture(label) and not shape.is_mixture:
+        raise UserError(
+            f"model {label[:60]!r} is called a mixture (MoE), but not how much a token uses;"
+            " write 30B-A3B or 8x7B"
+        )
+    if known is None or shape.name != known:
+        size = f"{shape.parameters / 1e9:.3g}"
+        notes.append(Note("generic", {"model": label[:60], "size": size}))
+    else:
+        words = unknown_words(label, spellings(known))
+        if words:
+            notes.append(Note("words", {"said": label[:60], "words": ", ".join(words), "taken": shape.name}))
+    tokens = said_context(label)
+    if tokens and not 0.9 < tokens / shape.context < 1.1:
+        notes.append(
+            Note(
+                "context",
+                {"said": f"{tokens:,}", "used": f"{max(tokens, shape.context):,}", "model": shape.name},
+            )
+        )
+        shape = replace(shape, context=max(tokens, shape.context))
+    return Source(shape, said_storage(label), notes=tuple(notes))
 
 
 def _of_file(path: Path, label: str) -> Source:
@@ -63,7 +107,21 @@ def _of_file(path: Path, label: str) -> Source:
         size = sum(t.size for t in held.tensors.values())
         numbers = sum(prod(t.shape) for t in held.tensors.values())
         return Source(shape, None, 8 * size / numbers if numbers else None)
-    return Source(outline_of_config_file(path))
+    shape = outline_of_config_file(path)
+    file = path / "config.json" if path.is_dir() else path
+    return Source(shape, _stored_as(json.loads(file.read_text(encoding="utf-8"))))
+
+
+def _stored_as(config: dict[str, Any]) -> str | None:
+    """How a ``config.json`` says that its weights are stored: only where they are quantised."""
+    held = config.get("quantization_config") or config.get("compression_config")
+    if not isinstance(held, dict):
+        return None
+    bits = held.get("bits") or (4 if held.get("load_in_4bit") else 8 if held.get("load_in_8bit") else None)
+    method = str(held.get("quant_method", ""))
+    if isinstance(bits, int) and 1 <= bits <= 8:
+        return f"{bits}-bit"
+    return said_storage(method) or said_storage(str(held.get("format", "")))
 
 
 def _gguf(path: Path, label: str) -> Source:
@@ -133,7 +191,7 @@ def _common(tensors: Any) -> str:
     return max(held, key=lambda name: held[name]) if held else "F16"
 
 
-def _hub(name: str) -> Outline:
+def _hub(name: str) -> Source:
     """From ``config.json`` of a Hugging Face id: the cache's copy, or fetched alone."""
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
@@ -142,12 +200,13 @@ def _hub(name: str) -> Outline:
     found = huggingface_hub.try_to_load_from_cache(repo, "config.json")
     if not isinstance(found, str):
         if not reachable(huggingface_hub.constants.ENDPOINT):
-            raise UserError(
+            raise Unavailable(
                 f"{name}: not a known model, and Hugging Face cannot be reached; known ones: whygpu models"
             )
         try:
             found = huggingface_hub.hf_hub_download(repo, "config.json")
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-            raise UserError(f"{name}: its config.json cannot be had ({str(error)[:120]})") from error
+            raise Unavailable(f"{name}: its config.json cannot be had ({str(error)[:120]})") from error
     values = json.loads(Path(found).read_text(encoding="utf-8"))
-    return outline_of_config(values, repo.rpartition("/")[2], f"config.json of {repo}")
+    shape = outline_of_config(values, repo.rpartition("/")[2], f"config.json of {repo}")
+    return Source(shape, said_storage(name.rpartition("/")[2]) or _stored_as(values))

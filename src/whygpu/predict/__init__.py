@@ -2,7 +2,7 @@
 errs."""
 
 from whygpu.predict.catalogue import catalogue, hardware_names, read_catalogue
-from whygpu.predict.comparison import elsewhere, labels
+from whygpu.predict.comparison import elsewhere, labels, own_factor
 from whygpu.predict.drawing import Drawing, drawing
 from whygpu.predict.floor import LABEL, Bound, arithmetic_dtype, bound
 from whygpu.predict.inference import Inference, inference
@@ -34,6 +34,7 @@ __all__ = [
     "labels",
     "machines",
     "memory",
+    "own_factor",
     "read_catalogue",
     "read_measurements",
     "table",

@@ -88,7 +88,8 @@ def matrices(form: Form, s: Sample) -> tuple[Problem, dict[str, int]]:
                 for key in term:
                     seen[name_of(key)].add(str(chip))
     kept = sorted(name for name, by in seen.items() if len(by) >= form.chips or name.endswith(":"))
-    built = problem(work, keys, form.priors, form.groups, form.power, kept)
+    priors = {key: (centre, form.width * sd) for key, (centre, sd) in form.priors.items()}
+    built = problem(work, keys, priors, form.groups, form.power, kept)
     return built, {name: len(seen[name]) for name in kept}
 
 
@@ -173,7 +174,7 @@ def held_out(
         unread = np.array([str(m) not in models for m in s.model[at]]) * form.model**2
         supported = ((p.z != 0) & (weights > 0)[:, None]).any(axis=0)
         _, shares = seconds(p, theta, at)
-        doubt = jacobian(p, shares, at) ** 2 @ np.where(supported, 0.0, p.prior) ** 2
+        doubt = jacobian(p, shares, at) ** 2 @ np.where(supported, 0.0, p.prior / form.width) ** 2
         loose = np.array([looseness(case) for case, here in zip(s.cases, at, strict=True) if here])
         spread[at] = loose * np.sqrt(form.noise**2 + unseen + unread + doubt + unheard * form.source**2)
     return found, spread

@@ -9,7 +9,7 @@ from whygpu.models.outline import Outline
 from whygpu.predict.longtail import family
 from whygpu.predict.quants import Storage
 
-__all__ = ["RUNTIMES", "Case", "group_of", "runtime_of"]
+__all__ = ["HOST_BANDWIDTH", "RUNTIMES", "Case", "group_of", "runtime_of"]
 
 RUNTIMES = (
     "cuda",
@@ -30,6 +30,11 @@ RUNTIMES = (
     "llama2c",
 )
 """Whose overheads are known: the first six are llama.cpp's backends."""
+
+
+HOST_BANDWIDTH = 60e9
+"""Bytes a second that the host's processor reads spilled layers with, where nobody says which: two channels
+of DDR5, about 75 % used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +66,14 @@ class Case:
     """Share of the weights that does not fit the device and is read by the host's processor."""
     era: str = "2025"
     """Age of the runtime: 2023, 2024 or 2025 (and later)."""
+    ubatch: float = 512
+    """Tokens of a prompt that llama.cpp pushes through at once."""
+    host_bandwidth: float = HOST_BANDWIDTH
+    """Bytes a second that the host's processor reads spilled layers with."""
+    power: float = 1.0
+    """The limit of power over the rated power; 1 where none is set."""
+    matrix_units: bool = True
+    """Whether the runtime was built to use the device's matrix units."""
 
     @property
     def family(self) -> str:

@@ -22,6 +22,10 @@ FORMS: Mapping[str, Form] = {f.name: f for f in (DECODE, PREFILL, SERVING_DENSE,
 WIDEST = 0.7
 """sd of log t where nothing was measured of a runtime or a family: no more (assumed), about a factor of three
 each way."""
+FOREIGN = 0.3
+"""sd of log t of serving on a family that no serving measurement is of (all are of data-centre NVIDIA):
+measurements on RTX 3090, RTX 4090 and MI300X (llm_speed.csv, none of them fitted to here) are that far
+off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +123,8 @@ def estimate(
     spread = looseness(case) * math.sqrt(
         form.noise**2 + unknown + (form.source**2 if own is None else 0.0) + doubt_of(form, c, keys, shares)
     )
+    if form.name.startswith("serving") and f"wF:{case.family}" not in c.constants:
+        spread = math.hypot(spread, FOREIGN)
     spread = min(spread, WIDEST)
     basis = "here" if own is not None else "itself" if known else "family"
     if (
@@ -128,11 +134,10 @@ def estimate(
     ):
         basis = "kin"
     joined = [(j,) for j, group in enumerate(form.groups) if group == form.groups[0]]
-    return Estimate(
-        seconds,
-        seconds * math.exp(c.low * spread),
-        seconds * math.exp(c.high * spread),
-        dict(zip(form.terms, shares, strict=True)),
-        max(sum(work[j] for j in alone) for alone in form.bounds or joined),
-        basis,
-    )
+    alone = max(sum(work[j] for j in part) for part in form.bounds or joined)
+    bound = alone if form.limit is None else form.limit(case)
+    low = seconds * math.exp(c.low * spread)
+    if type(case) is Case and (case.batch == 1 or not case.outline.is_mixture):  # else experts are a guess
+        low = max(low, min(bound, seconds))  # no tenth of what is measured beats physics
+    high = seconds * math.exp(c.high * spread)
+    return Estimate(seconds, low, high, dict(zip(form.terms, shares, strict=True)), bound, basis)

@@ -1,7 +1,7 @@
 """The least time a token can take: the arithmetic roof, the bandwidth roof, and whether it fits.
 
 This is the bound of the roofline model (Williams, Waterman, Patterson 2009) for one decode step at batch 1.
-Real machines take longer; no band is claimed here.
+Real machines take longer: ``comparison`` adds what to expect, with its band.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,30 @@ from whygpu import models
 from whygpu.engine import Basis, UserError
 from whygpu.measure.machine import Figure, Machine, dtype_key
 
-__all__ = ["LABEL", "Bound", "arithmetic_dtype", "bound"]
+__all__ = ["LABEL", "Bound", "Expected", "arithmetic_dtype", "bound"]
 
 LABEL = "roofline bound, no band yet"
+BANDED = "roofline bound, and what to expect with its p10 to p90 band"
 KV_BYTES = 2
 """Bytes of a number in the K/V cache: fp16."""
 
 
 @dataclass(frozen=True, slots=True)
+class Expected:
+    """What a token should really take, by the fitted constants."""
+
+    seconds: float
+    low: float
+    """p10."""
+    high: float
+    """p90."""
+    basis: str
+    """How well the machine is known: here, itself, family or kin (``constants.Estimate``)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
-    """The floor of one token's time, and everything that it was computed from."""
+    """The floor of one token's time, everything that it was computed from, and what to expect."""
 
     machine: Machine
     model: str
@@ -37,6 +51,13 @@ class Bound:
     """Bytes of memory: all weights and the K/V cache."""
     peak: Figure
     """FLOP/s in ``dtype``."""
+    expected: Expected | None = None
+    """As if the memory held it; None where nothing was predicted."""
+
+    @property
+    def likely(self) -> float:
+        """Seconds to expect; the floor where nothing was predicted."""
+        return self.seconds if self.expected is None else self.expected.seconds
 
     @property
     def arithmetic_seconds(self) -> float:
@@ -94,7 +115,11 @@ class Bound:
             "ridge": self.ridge,
             "basis": str(Basis.DERIVED),
             "formula": "max(FLOP / peak, bytes / bandwidth)",
-            "label": LABEL,
+            "label": LABEL if self.expected is None else BANDED,
+            "expected_seconds": None if self.expected is None else self.expected.seconds,
+            "p10_seconds": None if self.expected is None else self.expected.low,
+            "p90_seconds": None if self.expected is None else self.expected.high,
+            "efficiencies_of": None if self.expected is None else self.expected.basis,
             "flop": self.flop.as_dict(),
             "bytes": self.bytes.as_dict(),
             "needed": self.needed.as_dict(),

@@ -7,21 +7,33 @@ from typing import Any
 from whygpu.engine import UserError
 from whygpu.measure.machine import Figure, Machine
 from whygpu.models.architecture import Architecture
-from whygpu.models.lookup import find_outline
 from whygpu.models.outline import Outline, outline
-from whygpu.predict.cases import RUNTIMES, Case, native_runtime
+from whygpu.models.outline_source import Source, named_source
+from whygpu.models.said import Note
+from whygpu.predict.cases import HOST_BANDWIDTH, RUNTIMES, Case, native_runtime
 from whygpu.predict.constants import FORMS, Estimate, estimate
 from whygpu.predict.memory import CACHE_BYTES, Memory, memory, spilled
-from whygpu.predict.names import hardware, split_count
 from whygpu.predict.quants import always_bits, storage
+from whygpu.predict.rates import peak
 from whygpu.predict.serving import Serving
-from whygpu.predict.terms import peak, weights_read
+from whygpu.predict.terms import weights_read
+from whygpu.predict.typed import Typed, typed
 
 __all__ = ["Inference", "inference"]
 
 LINKS = {"nvlink": None, "pcie3": 16e9, "pcie4": 32e9, "pcie5": 64e9, "ethernet": 1.25e9, "thunderbolt": 5e9}
 """Bytes a second one way of 16 lanes, ten gigabits, Thunderbolt 4 ...; NVLink: the machine's own figure."""
 SERVERS = ("vllm", "sglang", "trtllm")
+VENDORS = {
+    "cuda": ("NVIDIA",),
+    "trtllm": ("NVIDIA",),
+    "exllama": ("NVIDIA", "AMD"),
+    "metal": ("Apple",),
+    "mlx": ("Apple",),
+    "rocm": ("AMD",),
+    "sycl": ("Intel",),
+}
+"""Whose devices a runtime is made for; the others run anywhere."""
 IDLE_SHARE = 0.55
 """Power while decoding over TDP: memory-bound work draws less; assumed (V100: 180 to 200 of 300 W, note
 C.6)."""
@@ -44,6 +56,8 @@ class Inference:
     """The same at batch 1."""
     changes: Mapping[str, float] = field(default_factory=dict)
     """What decoding would speed up by (1.3: 30 % more tokens a second), by change."""
+    notes: tuple[Note, ...] = ()
+    """What of the names was taken otherwise, or not at all."""
 
     @property
     def tokens_per_second(self) -> float:
@@ -138,6 +152,7 @@ class Inference:
             "usd_per_million_tokens": self.dollars_per_million,
             "price_source": c.machine.hourly.source if c.machine.hourly else None,
             "basis": basis(self),
+            "notes": [note.as_dict() for note in self.notes],
         }
 
 
@@ -161,8 +176,8 @@ def basis(result: "Inference") -> dict[str, str]:
 
 
 def inference(
-    model: Outline | Architecture | str,
-    on: Machine | str,
+    model: Source | Outline | Architecture | str,
+    on: Typed | Machine | str,
     *,
     quant: str | None = None,
     bits: float | None = None,
@@ -184,7 +199,8 @@ def inference(
     model, on
         An outline, an architecture, or a name; a machine, or a name ("2x A100 80GB" counts).
     quant, bits
-        How the weights are stored, and the average bits a weight where a file's own header says.
+        How the weights are stored, and the average bits a weight where a file's own header says. None: as the
+        model's name or file says, else as is usual.
     context
         Tokens a sequence that the cache is held for; None: prompt and reply.
     kv
@@ -203,9 +219,10 @@ def inference(
     UserError
         For an unknown name or a number that cannot be.
     """
-    shape = _outline(model)
-    several, machine = (1, on) if isinstance(on, Machine) else _machine(on)
-    count *= several
+    source = _source(model)
+    shape, device = source.outline, Typed(1, on) if isinstance(on, Machine) else on
+    device = typed(device) if isinstance(device, str) else device
+    machine, count = device.machine, count * device.count
     for name, value, most in (
         ("prompt_tokens", prompt_tokens, 10**7),
         ("reply", reply, 10**7),
@@ -218,16 +235,18 @@ def inference(
         raise UserError(f"kv {kv!r} is unknown; known: {', '.join(CACHE_BYTES)}")
     if runtime is not None and runtime not in RUNTIMES:
         raise UserError(f"runtime {runtime!r} is unknown; known: {', '.join(RUNTIMES)}")
-    held_tokens = context or min(prompt_tokens + reply, shape.context)
+    held_tokens = context or prompt_tokens + reply
     if held_tokens > shape.context:
-        raise UserError(f"context: {held_tokens:,} tokens; {shape.name} holds 1 to {shape.context:,}")
+        said = "context" if context else "prompt_tokens and reply"
+        raise UserError(f"{said}: {held_tokens:,} tokens; {shape.name} holds 1 to {shape.context:,}")
     if link is not None:
         machine = _linked(machine, link)
-    held = storage(quant or _usual(shape, runtime))
+    held = storage(quant or source.quant or _usual(shape, runtime))
+    average = bits if bits is not None or quant else source.bits
     case = Case(
         outline=shape,
         storage=held,
-        bits=bits or held.bits,
+        bits=average or held.bits,
         always_bits=always_bits(shape, held, held.name),
         machine=machine,
         runtime=runtime or native_runtime(machine),
@@ -236,6 +255,8 @@ def inference(
         depth=prompt_tokens + reply / 2,
         prompt=prompt_tokens,
         kv_bytes=CACHE_BYTES[kv],
+        power=device.power,
+        host_bandwidth=device.host or HOST_BANDWIDTH,
     )
     takes = memory(case, held_tokens)
     case = spilled(case, takes, gpu_layers)
@@ -248,13 +269,27 @@ def inference(
         _token(case, reply, own),
         _token(replace(case, batch=1), reply, own),
     )
-    return replace(result, changes=_changes(case, reply, result.token, own))
+    notes = [*source.notes, *_contradiction(quant, source), *device.notes]
+    if held_tokens < prompt_tokens + reply:
+        notes.append(Note("short", {"held": f"{held_tokens:,}", "needed": f"{prompt_tokens + reply:,}"}))
+    if machine.vendor not in VENDORS.get(case.runtime, (machine.vendor,)):
+        notes.append(Note("runtime", {"runtime": case.runtime, "machine": machine.name}))
+    return replace(result, changes=_changes(case, reply, result.token, own), notes=tuple(notes))
 
 
-def _outline(model: Outline | Architecture | str) -> Outline:
-    if isinstance(model, Outline):
+def _source(model: Source | Outline | Architecture | str) -> Source:
+    if isinstance(model, Source):
         return model
-    return outline(model) if isinstance(model, Architecture) else find_outline(model)
+    if isinstance(model, Outline):
+        return Source(model)
+    return Source(outline(model)) if isinstance(model, Architecture) else named_source(model)
+
+
+def _contradiction(quant: str | None, source: Source) -> tuple[Note, ...]:
+    """A note where another storage was asked for than the name or the file states."""
+    if quant is None or source.quant is None or storage(quant).name == storage(source.quant).name:
+        return ()
+    return (Note("quant", {"said": source.quant, "used": quant}),)
 
 
 def _usual(shape: Outline, runtime: str | None) -> str:
@@ -262,11 +297,6 @@ def _usual(shape: Outline, runtime: str | None) -> str:
     if shape.name.startswith("gpt-oss"):
         return "MXFP4"  # published so
     return "FP8" if runtime in SERVERS else "Q4_K_M"
-
-
-def _machine(name: str) -> tuple[int, Machine]:
-    count, rest = split_count(name)
-    return count, hardware(rest)
 
 
 def _linked(machine: Machine, link: str | Figure) -> Machine:

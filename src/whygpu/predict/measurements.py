@@ -10,8 +10,9 @@ from pathlib import Path
 
 from whygpu.engine import UserError
 from whygpu.predict.read_serving import serving_rows
-from whygpu.predict.read_speed import Row, machine_of, speed_rows
+from whygpu.predict.read_speed import Row, speed_rows
 from whygpu.predict.read_training import training_rows
+from whygpu.predict.typed import devices
 
 __all__ = ["Measurements", "read_measurements", "shipped", "unresolved_devices"]
 
@@ -102,7 +103,7 @@ def unresolved_devices() -> list[tuple[str, str]]:
     for name in ("llm_speed.csv", "training.csv"):
         for row in csv.DictReader(io.StringIO(folder.joinpath(name).read_text(encoding="utf-8"))):
             try:
-                machine_of(row["device"])
+                devices(row["device"])
             except UserError as error:
                 found[row["device"]] = str(error)
     return list(found.items())

@@ -15,17 +15,19 @@ from importlib import resources
 from whygpu.engine import UserError
 from whygpu.measure.machine import Machine
 from whygpu.predict.longtail import machines as all_machines
+from whygpu.predict.words import LOOSE, NOISE, STRICT
 
-__all__ = ["hardware", "mixture", "resolve", "split_count"]
+__all__ = ["hardware", "left_over", "resolve", "stated_memory"]
 
 _REWRITES = tuple(
     (re.compile(pattern), by)
     for pattern, by in (
         (r"\bw/ ?", " "),
+        (r"\b1\dth gen\b", " "),
         (r"\bmac ?book pro\b|\bmac pro\b", "macbook"),
         (r"\b(i[3579])-(?=\d{4,5})", r"\1 "),
         (r"\b(orange|banana|nano) ?pi\b", r"\1pi"),
-        (r"\b\d+ ?v?cpus?\b", " "),
+        (r"\b\d{1,3} ?v?cpus?\b", " "),
         (r"\b(1[0-9]|13\.\d)[- ]?inch\b|\b\d+[- ]core (cpu|processor)\b", " "),
         (r"(a40|l40s|rtx a\d000|a100|l4)-\d+q\b", r"\1"),
         (r"l?p?ddr\d\w*[- ]?\d{3,5}|[- ]\d{4} ?mt/s", " "),
@@ -34,9 +36,11 @@ _REWRITES = tuple(
         (r"\(r\)|\(tm\)|\(c\)|®|™", " "),
         (r"\b\d+ ?[- ]?w(att)?( limit| cap)?\b|@ ?\d+ ?w\b", " "),
         (r"\bm3 ?ultra\b", "m3 ultra"),
+        (r"\b(epyc \d{4})p\b", r"\1"),  # for one socket: the same chip
+        (r"(radv )?gfx1151", "strixhalo"),
         (r"(\d+)p\+(\d+)e\+(\d+)gpu", r"\3core"),
         (r"\b(\d+) ?cores?,? +gpu\b|\b(\d+)[- ]cores?[- ]gpu\b|\b(\d+)[- ]gpu[- ]cores?\b", r"\1\2\3core"),
-        (r"(\d+)[- ]?core\b", r"\1core"),
+        (r"(\d+)[- ]?cores?\b", r"\1core"),
         (r"(\d+) ?gi?b\b|(?<![a-z\d])(\d+)g\b(?!\d)", r" \1\2gb "),
         (r"laptop gpu|laptop|notebook|\bmobility\b|\bmobile\b", " mobile "),
         (r"max[- ]?q\b", " maxq "),
@@ -63,148 +67,6 @@ _REWRITES = tuple(
         (r"ryzen (\d{4}) series", r"ryzen \1 series"),
     )
 )
-_NOISE = frozenset(
-    [
-        "nvidia",
-        "amd",
-        "intel",
-        "apple",
-        "google",
-        "geforce",
-        "radeon",
-        "quadro",
-        "tesla",
-        "instinct",
-        "gpu",
-        "gpus",
-        "graphics",
-        "the",
-        "chip",
-        "edition",
-        "workstation",
-        "server",
-        "generation",
-        "desktop",
-        "core",
-        "cores",
-        "processor",
-        "with",
-        "and",
-        "of",
-        "nominal",
-        "rtx",
-        "gtx",
-        "rx",
-        "arc",
-        "macbook",
-        "air",
-        "mini",
-        "studio",
-        "imac",
-        "mac",
-        "book",
-        "cpu",
-        "socket",
-        "one",
-        "tensor",
-        "data",
-        "center",
-        "vram",
-        "hbm",
-        "hbm2",
-        "hbm2e",
-        "hbm3",
-        "hbm3e",
-        "gddr5",
-        "gddr6",
-        "gddr6x",
-        "gddr7",
-        "per",
-        "mainboard",
-        "board",
-        "card",
-        "cards",
-        "xeon",
-        "platinum",
-        "gold",
-        "silver",
-        "epyc",
-        "ryzen",
-        "threadripper",
-        "cpu",
-        "apu",
-        "unified",
-        "memory",
-        "ram",
-        "gen",
-        "soc",
-        "system",
-        "pc",
-        "computer",
-        "only",
-        "instance",
-        "aws",
-        "gcp",
-        "azure",
-        "8ch",
-        "ddr3",
-        "ddr4",
-        "ddr5",
-        "lpddr5",
-        "lpddr5x",
-        "lpddr4x",
-        "atx",
-        "spark",
-        "grid",
-        "eco",
-        "oc",
-        "fe",
-        "founders",
-        "ddr3l",
-    ]
-)
-_STRICT = frozenset(
-    [
-        "ti",
-        "super",
-        "xt",
-        "xtx",
-        "gre",
-        "mobile",
-        "maxq",
-        "pro",
-        "max",
-        "ultra",
-        "ada",
-        "blackwell",
-        "nvl",
-        "ghz",
-        "d",
-        "m",
-        "s",
-        "titan",
-        "v",
-        "x",
-        "gcd",
-        "laptop",
-        "hx",
-        "k40",
-        "plus",
-        "series",
-        "rpi",
-        "6gb",
-        "8gb",
-        "12gb",
-        "16gb",
-        "le",
-        "oem",
-        "xl",
-        "mxm",
-    ]
-)
-"""Variants: a different chip, so they must agree."""
-_LOOSE = frozenset({"sxm", "pcie", "blackwell", "gcd", "ada"})
-"""Variants that people leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,23 +92,6 @@ def hardware(name: str) -> Machine:
     return resolve(name, all_machines())
 
 
-def split_count(name: str) -> tuple[int, str]:
-    """``"2x A100 80GB"`` is two of them; "A100" one; "4 × RTX 3090", "RTX 3090 x2" as well."""
-    found = re.match(r"\s*(\d{1,5}) ?[x×*] +(.+)$|\s*(\d{1,2})[x×](?=[A-Za-z])(.+)$", name)
-    if found:
-        return int(found.group(1) or found.group(3)), (found.group(2) or found.group(4)).strip()
-    found = re.match(r"(.+?)\s+[x×]\s*(\d{1,4})\s*$", name)
-    if found and not re.search(r"\bpcie?$", found.group(1), re.IGNORECASE):
-        return int(found.group(2)), found.group(1).strip()
-    return 1, name
-
-
-def mixture(name: str) -> list[str]:
-    """The parts of ``"RTX 4090 + RTX 3090 Ti"``; one part where nothing is mixed."""
-    parts = re.split(r"\s+\+\s+", name)
-    return parts if len(parts) > 1 and all(re.search(r"\d", part) for part in parts) else [name]
-
-
 @functools.cache
 def _aliases() -> dict[str, str]:
     """What people write for a machine whose name says more, by lower-case words."""
@@ -257,7 +102,13 @@ def _aliases() -> dict[str, str]:
 def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     """The same over any machines, by name."""
     plain = " ".join(name.lower().replace("_", " ").split())
-    for said in (plain, re.sub(r"\(.*?\)", " ", plain), *_INSTANCE.findall(plain)):
+    for said in (
+        plain,
+        _CLOUD.sub("", plain),
+        re.sub(r"\(.*?\)", " ", plain),
+        _sense(plain, tuple(machines)),
+        *_INSTANCE.findall(plain),
+    ):
         usual = _aliases().get(" ".join(re.findall(r"[a-z0-9.+]+", said.replace("-", " "))))
         if usual is not None and usual in machines:
             return machines[usual]
@@ -281,6 +132,44 @@ def resolve(name: str, machines: Mapping[str, Machine]) -> Machine:
     raise UserError(f"hardware {name[:60]!r} is not in the catalogue; {hint}")
 
 
+def _sense(plain: str, names: tuple[str, ...]) -> str:
+    """A name without the words that stand in no name of a machine at all."""
+    known, index = " ".join(_aliases()), _index(names)
+    return " ".join(w for w in plain.split() if w in known or _words(w).names <= index.keys())
+
+
+def left_over(name: str, machine: Machine) -> list[str]:
+    """Words of a name that neither the machine's own, nor another name of it, nor decoration explains."""
+    said, own = _words(" ".join(name.lower().replace("_", " ").split())), _words(machine.name)
+    known = set(own.names | own.inside)
+    for alias, meant in _aliases().items():
+        if meant == machine.name:
+            known |= _words(alias).names | set(alias.split())
+    known |= set(re.findall(r"[a-z0-9]+", machine.name.lower()))
+    left = (said.names | said.inside) - known - {"ghz", "max"}
+    return sorted(
+        word
+        for word in left
+        if not re.fullmatch(r"\d{1,2}|[a-z]|\d{4}", word)
+        and word not in _HARMLESS
+        and not re.search(r"xlarge|hz$", word)
+        and not word.endswith(".metal")
+    )
+
+
+_HARMLESS = (
+    STRICT | LOOSE | {"a", "an", "limit", "cap", "power", "ghz", "version", "v1", "v2", "v3", "inch", "egpu"}
+)
+_HARMLESS |= {"vulkan", "rocm", "cuda", "metal", "sycl", "gfx1100", "samsung", "huawei", "lambda", "cerebras"}
+
+
+def stated_memory(name: str) -> int | None:
+    """Gigabytes that a name states."""
+    return _words(" ".join(name.lower().replace("_", " ").split())).memory
+
+
+_CLOUD = re.compile(r"^(gcp|google cloud|aws|azure|lambda|samsung|huawei|google) ")
+"""Whose a machine is, before its name."""
 _INSTANCE = re.compile(r"^(?:aws |amazon )?([a-z]{1,3}\d[a-z]{0,2})\.(?:\d*x?large|metal)")
 """Cloud instances by their family: "g5.2xlarge"."""
 _BRAND = re.compile(r"\b(nvidia|amd|intel|apple|geforce|radeon|quadro|tesla|instinct)\s+")
@@ -331,7 +220,7 @@ def _index(names: tuple[str, ...]) -> dict[str, list[int]]:
 
 def _plain(words: Iterable[str], without: Iterable[str]) -> frozenset[str]:
     """Words that identify something."""
-    left = set(words) - set(without) - _NOISE
+    left = set(words) - set(without) - NOISE
     return frozenset(word for word in left if not re.fullmatch(r"\d{1,4}gb|\d{1,3}core|\.+", word))
 
 
@@ -345,7 +234,9 @@ def _score(wanted: _Words, machine: Machine) -> tuple[float, ...] | None:  # noq
     shared = (have.names | have.inside) & asked
     if not any(_identifies(word) for word in shared):
         return None
-    if any(word in _STRICT - _LOOSE for word in missing | extra):
+    if all(len(word) < 3 for word in shared) and (missing and extra):
+        return None  # "EVO-X2" is no Snapdragon X2 Elite
+    if any(word in STRICT - LOOSE for word in missing | extra):
         return None
     if any(re.search(r"\d", word) for word in extra) or not _spare(missing):
         return None
@@ -362,7 +253,7 @@ def _identifies(word: str) -> bool:
     """Whether a word names a chip by itself: "4090", "m2", "vega", but neither "16" nor "pro"."""
     if word.isdigit():
         return len(word) > 2
-    return len(word) > 1 and word not in _STRICT and (len(word) > 2 or any(c.isdigit() for c in word))
+    return len(word) > 1 and word not in STRICT and (len(word) > 2 or any(c.isdigit() for c in word))
 
 
 def _bin(wanted: _Words, have: _Words, machine: Machine) -> tuple[float | None, float]:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from whygpu.engine import UserError
-from whygpu.measure.machine import Figure, Machine
+from whygpu.measure.machine import Machine
 from whygpu.models.lookup import find_outline
-from whygpu.predict.cases import Case, runtime_of
-from whygpu.predict.names import hardware, mixture, split_count
+from whygpu.models.said import said_storage
+from whygpu.predict.cases import HOST_BANDWIDTH, Case, runtime_of
+from whygpu.predict.names import hardware
 from whygpu.predict.quants import UNSAID, always_bits, storage, usual_storage
+from whygpu.predict.typed import devices, power_of
 
-__all__ = ["Row", "machine_of", "number", "speed_rows"]
+__all__ = ["Row", "number", "speed_rows"]
 
 TENSOR_PARALLEL = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 
@@ -49,26 +51,6 @@ def number(row: Mapping[str, str], column: str, *, zero: bool = False) -> float 
     return value
 
 
-def machine_of(name: str) -> tuple[int, Machine]:
-    """How many, and the machine; mixed cards that share layers become one with their mean bandwidth."""
-    count, rest = split_count(name)
-    parts = mixture(rest)
-    machines = [hardware(part) for part in parts]
-    first = machines[0]
-    if len(machines) == 1:
-        return count, first
-    memory = [m.memory.value if m.memory else 1.0 for m in machines]
-    slowness = sum(size / m.bandwidth.value for size, m in zip(memory, machines, strict=True)) / sum(memory)
-    source = f"mean of {', '.join(m.name for m in machines)} by memory"
-    mixed = replace(
-        first,
-        name=" + ".join(m.name for m in machines),
-        bandwidth=Figure(1 / slowness, first.bandwidth.basis, source),
-        memory=Figure(sum(memory), first.bandwidth.basis, source),
-    )
-    return len(machines), mixed
-
-
 def speed_rows(row: Mapping[str, str]) -> list[Row]:
     """The decode and prefill times of one line.
 
@@ -78,7 +60,7 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         Where the device, the model or the numbers cannot be made sense of.
     """
     notes = row.get("notes") or ""
-    several, machine = machine_of(row.get("device") or "")
+    several, machine, host = devices(row.get("device") or "")
     count = int(number(row, "device_count") or 1)
     count = max(count, several)
     backend = row.get("backend") or ""
@@ -95,6 +77,8 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
     outline = find_outline(row.get("model") or "", parameters=stated * 1e9 if stated else None)
     size, quant = number(row, "file_gib"), (row.get("quant") or "").strip()
     average = size * 2**30 * 8 / outline.parameters if size else None
+    if quant.lower() in UNSAID and average is None:
+        quant = said_storage(row.get("model") or "") or ""
     held = usual_storage(runtime, average) if quant.lower() in UNSAID else storage(quant)
     bits = average or held.bits
     if average and not 0.6 < bits / held.bits < 1.7:
@@ -116,6 +100,10 @@ def speed_rows(row: Mapping[str, str]) -> list[Row]:
         spilled=_spilled(outline.parameters * bits / 8, machine, count, runtime),
         flash=_flash(notes + backend, row.get("date") or "", runtime),
         era=_era(row.get("date") or "", backend, notes),
+        ubatch=_ubatch(notes + " " + backend, prompt, generated),
+        host_bandwidth=host or HOST_BANDWIDTH,
+        power=power_of(row.get("device") or "", machine),
+        matrix_units=not (runtime == "sycl" and _plain_sycl(backend, row.get("date") or "")),
     )
     labels = {
         "device": machine.name,
@@ -163,6 +151,24 @@ def _flash(text: str, date: str, runtime: str) -> bool:
         return True
     llama = runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu")
     return not (llama and re.match(r"202[34]", date))
+
+
+def _plain_sycl(backend: str, date: str) -> bool:
+    """llama.cpp's SYCL as built by default before 2025: single precision on vectors, without oneDNN."""
+    return bool(re.search(r"fp32", backend, re.IGNORECASE)) or (
+        date.startswith(("2023", "2024")) and not re.search(r"ipex|f(p)?16|onednn", backend, re.IGNORECASE)
+    )
+
+
+def _ubatch(text: str, prompt: float | None, generated: float | None) -> float:
+    """Tokens at once: as stated, 2048 in the protocol of llama.cpp's own device pages, else its default.
+
+    The protocol is "llama-bench -p 2048 -n 32 -ub 2048" (its benches/, and those who follow them).
+    """
+    stated = re.search(r"(?:\bub(?:atch)?|n_ubatch|-ub)[ =]+(\d{2,5})\b", text)
+    if stated:
+        return float(stated.group(1))
+    return 2048.0 if (prompt, generated) == (2048, 32) else 512.0
 
 
 def _spilled(weights: float, machine: Machine, count: int, runtime: str) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whygpu.engine import UserError
+from whygpu.measure.machine import Machine
 from whygpu.models.lookup import find_outline, generic_outline
 from whygpu.models.outline import Outline
 from whygpu.predict.cases import Case
@@ -31,6 +32,35 @@ class Training(Case):
     """Whether activations are computed again in the backward pass."""
     whole_run: bool = False
     """Whether the time is of a whole run, with its stops, and not of a benchmark's steps."""
+
+
+def training_case(
+    outline: Outline,
+    machine: Machine,
+    *,
+    count: int,
+    sequence: float,
+    flop: float,
+    precision: str = "bf16",
+    framework: str = "any",
+    checkpointing: bool = False,
+    whole_run: bool = True,
+) -> Training:
+    """One run as a case: a measured one, a planned one or one of history. ``flop`` is that of a token."""
+    return Training(
+        outline=outline,
+        storage=Storage(precision, 16.0, "f16"),
+        bits=16.0,
+        machine=machine,
+        runtime="training",
+        count=count,
+        prompt=sequence,
+        flop_a_token=flop,
+        precision=precision,
+        framework=framework,
+        checkpointing=checkpointing,
+        whole_run=whole_run,
+    )
 
 
 def flop_per_token(o: Outline, sequence: float, *, causal: bool = False) -> float:
@@ -79,15 +109,12 @@ def training_rows(row: Mapping[str, str]) -> list[Row]:
     if rate is None:
         raise UserError("no tflops_per_device, mfu, tokens/s/GPU nor FLOP with a duration is given")
     flops, whole = rate
-    case = Training(
-        outline=outline,
-        storage=Storage(precision, 16.0, "f16"),
-        bits=16.0,
-        machine=machine,
-        runtime="training",
+    case = training_case(
+        outline,
+        machine,
         count=count,
-        prompt=sequence,
-        flop_a_token=flop,
+        sequence=sequence,
+        flop=flop,
         precision=precision,
         framework=_framework(source),
         checkpointing="checkpointing True" in notes or "full recompute" in (model + notes),

@@ -11,6 +11,7 @@ from whygpu.measure.machine import Machine
 from whygpu.models.outline import Outline
 from whygpu.predict.cases import Case
 from whygpu.predict.fit import Key
+from whygpu.predict.rates import TYPICAL
 from whygpu.predict.terms import EVENNESS, LAYER, STEP, Form, Keys, Work
 
 __all__ = ["BITS", "SERVING_DENSE", "SERVING_MOE", "Serving"]
@@ -155,7 +156,7 @@ def serving_work(case: Case) -> Work:
         2 * b * o.decode_attention(depth) / n / half,
         spared * 2 * newcomers * o.prefill_attention(case.input) / n / half,
         o.layers * LAYER,
-        sums * (ALPHA[n] if n in ALPHA else ALPHA[8] + NODES * math.log2(n / 8)),
+        sums * wired(case.machine) * (ALPHA[n] if n in ALPHA else ALPHA[8] + NODES * math.log2(n / 8)),
         sums * 2 * (n - 1) / n * moved / link,
         STEP,
         b / case.copies * 1e-5,
@@ -220,9 +221,22 @@ def kv_heads(o: Outline) -> int:
 
 
 def peak_half(machine: Machine) -> float:
-    """Dense FLOP/s in half precision."""
+    """Dense FLOP/s in half precision; less where published GEMMs fall short of it more than elsewhere."""
     found = machine.flops.get("fp16") or machine.flops.get("fp32")
-    return found.value if found else 1e14
+    if found is None:
+        return 1e14
+    measured = machine.details.get("measured_bf16_tflops")
+    share = 1.0 if measured is None else float(measured) * 1e12 / found.value / TYPICAL
+    return found.value * (share if share < SHORT else 1.0)
+
+
+SHORT = 0.9
+"""Below this share of what is typical, a device's own GEMM figure counts (MI300X: 0.64, MI325X: 0.75)."""
+
+
+def wired(machine: Machine) -> float:
+    """How much longer a message takes to start than over NVLink: over PCIe and the host 3 times (assumed)."""
+    return 1.0 if machine.link is not None and machine.link.value > 100e9 else 3.0
 
 
 def rate_of(mode: str, machine: Machine) -> float:
@@ -309,6 +323,7 @@ SERVING_DENSE = Form(
     noise=0.15,
     fit_noise=0.3,
     power=3.0,
+    width=0.5,
     bounds=((0, 2), (1, 3)),
     chips=1,
 )
@@ -328,6 +343,7 @@ SERVING_MOE = Form(
     noise=0.30,
     fit_noise=0.3,
     power=3.0,
+    width=1.5,
     bounds=((0, 2), (1, 3)),
     chips=1,
 )

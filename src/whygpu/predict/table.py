@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from whygpu.measure.machine import Machine
 from whygpu.models.lookup import find_outline
 from whygpu.models.outline import Outline
-from whygpu.predict.cases import Case, group_of, native_runtime
+from whygpu.predict.cases import HOST_BANDWIDTH, Case, group_of, native_runtime
 from whygpu.predict.constants import calibration, scale
 from whygpu.predict.names import hardware
 from whygpu.predict.quants import always_bits, storage
-from whygpu.predict.terms import DECODE, EVENNESS, HOST_BANDWIDTH, LAYER, STEP, peak, stored
+from whygpu.predict.rates import peak
+from whygpu.predict.terms import DECODE, EVENNESS, LAYER, STEP, stored
 
 __all__ = ["COLUMNS", "table"]
 

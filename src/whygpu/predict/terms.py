@@ -11,21 +11,19 @@ from dataclasses import dataclass
 
 from whygpu.predict.cases import Case
 from whygpu.predict.fit import Key
+from whygpu.predict.rates import attention_rate, ceiling, matrix_rate, peak, units
 
 __all__ = ["DECODE", "PREFILL", "Form", "Keys", "Work"]
 
-HOST_BANDWIDTH = 60e9
-"""Bytes a second that the host's processor reads spilled layers with: two channels of DDR5, about 75 %
-used."""
-HOST_RIDGE = 8.0
-"""FLOP/s of vector units over bytes/s of the memory, for processors that only their graphics' entry
-stands for: between 6 (eight laptop cores) and 10 (sixteen)."""
 LAYER = 10e-6
 STEP = 0.5e-3
 SPLIT_TENSORS = ("vllm", "sglang", "trtllm", "mlc", "gptfast")
 """Runtimes whose devices work on each layer together; the others take turns, layer by layer."""
 UBATCH = 512.0
-"""Tokens of a prompt that llama.cpp pushes through at once."""
+"""Tokens of a prompt that llama.cpp pushes through at once unless it is told otherwise."""
+SCORES = 16.0
+"""Bytes that attention which is not fused moves for each pair of tokens and head: the scores are written,
+scaled and normalised, and read again, in single precision (four passes of four bytes)."""
 LARGE = 3e10
 """Parameters from which on llama.cpp hardly overlaps pieces of a prompt over its devices: two pieces, and
 half of what that should gain (seen on eight cards by one source; the cause is not known)."""
@@ -61,15 +59,22 @@ class Form:
     """sd of log t of a known device and model: what is left."""
     fit_noise: float = 0.1
     """The same for the fit: larger where rows are many and alike, so that they do not outvote the priors."""
+    width: float = 1.0
+    """How far the fit lets constants stray, of what ``priors`` say is possible; the doubt about a constant
+    that nothing was measured for stays whole. Chosen as ``benchmarks/predict_priors.py`` does."""
     power: float = 4.0
     bounds: tuple[tuple[int, ...], ...] = ()
     """Terms whose sums nothing can beat; empty: each of the first group."""
+    limit: Callable[[Case], float] | None = None
+    """Seconds that nothing can beat, where terms count what kernels use and not what the device could."""
     chips: int = 2
     """Different chips that must speak for a constant; what fewer say is left to their own factors."""
 
 
 def looseness(case: Case) -> float:
     """How much wider the band is: few measurements of other runtimes than llama.cpp's say how they differ."""
+    if getattr(case, "framework", "") == "mosaic":
+        return 0.5  # one program's own benchmark: its rows differ less than those of many authors
     llama = case.runtime in ("cuda", "metal", "rocm", "vulkan", "sycl", "cpu", "training")
     return 1.0 if llama or type(case) is not Case else 2.0
 
@@ -90,18 +95,6 @@ def market(case: Case) -> str:
     if "HBM" in machine.details.get("mem_type", ""):
         return "hbm"
     return "pro" if machine.vendor == "NVIDIA" and "GeForce" not in machine.name else "game"
-
-
-def peak(case: Case) -> float:
-    """FLOP/s of half precision, or of single where there is none."""
-    flops = case.machine.flops
-    on_cpu = case.runtime in ("cpu", "itrex", "pytorch", "llama2c")
-    if on_cpu and case.machine.kind == "gpu":  # the figures are those of the graphics beside the processor
-        return HOST_RIDGE * case.machine.bandwidth.value
-    if on_cpu and "fp32" in flops:
-        return flops["fp32"].value  # llama.cpp multiplies with vector units, also where there are matrix ones
-    rates = [flops[name].value for name in ("fp16", "fp32") if name in flops]  # Pascal's halves are slow
-    return max(rates or [f.value for f in flops.values()] or [50 * case.machine.bandwidth.value])
 
 
 def together(case: Case) -> int:
@@ -127,7 +120,8 @@ def stored(case: Case, experts: float) -> float:
 def decode_work(case: Case) -> Work:
     """One decode step."""
     o, n = case.outline, together(case)
-    bandwidth = case.machine.bandwidth.value
+    # clocks fall below what keeps the memory busy where less than half of the power is allowed (assumed)
+    bandwidth = case.machine.bandwidth.value * min(1.0, (case.power / 0.5) ** 0.5)
     read = weights_read(case)
     cache = case.batch * o.cached(case.depth) * case.kv_bytes
     flop = 2 * case.batch * (o.active + o.decode_attention(case.depth))
@@ -137,7 +131,7 @@ def decode_work(case: Case) -> Work:
         o.layers * LAYER * (1.5 if n > 1 else 1.0),
         cache / bandwidth / n,
         STEP,
-        read * case.spilled / HOST_BANDWIDTH,
+        read * case.spilled / case.host_bandwidth,
     )
 
 
@@ -225,38 +219,51 @@ DECODE = Form(
     },
     decode_work,
     decode_keys,
+    model=0.08,
     source=0.09,
+    width=0.5,
 )
 
 
 def prefill_work(case: Case) -> Work:
-    """A prompt at once, in pieces of ``UBATCH`` tokens."""
+    """A prompt at once, in pieces of ``ubatch`` tokens."""
     o, n = case.outline, together(case)
-    passes = math.ceil(case.prompt / UBATCH)
+    passes = math.ceil(case.prompt / case.ubatch)
     tokens = case.prompt / passes
     read = passes * stored(case, o.experts_read(tokens, EVENNESS))
-    rate = peak(case) * n
+    rate, slow, ways = matrix_rate(case) * n, attention_rate(case) * n, float(n)
     if n == 1 and case.count > 1:  # layers in turn, several pieces under way at once
         pieces = min(passes, 2 if o.parameters > LARGE else 4)
         gain = case.count * pieces / (pieces + case.count - 1) - 1
-        rate *= 1 + (0.5 * gain if o.parameters > LARGE else gain)
-    attention = 2 * o.prefill_attention(case.prompt, case.depth)
+        faster = 1 + (0.5 * gain if o.parameters > LARGE else gain)
+        rate, slow, ways = rate * faster, slow * faster, faster
+    products = o.prefill_attention(case.prompt, case.depth)
+    scores = 0.0 if case.flash else SCORES * products * o.heads / max(g.prompt_pair for g in o.groups)
     return (
-        read * (1 - case.spilled) / case.machine.bandwidth.value / n,
+        read * (1 - case.spilled) / case.machine.bandwidth.value / ways,
         2 * case.prompt * (o.active - o.head) / rate,
-        attention / rate,
+        2 * products / slow,
         passes * o.layers * LAYER,
-        read * case.spilled / HOST_BANDWIDTH,
+        read * case.spilled / case.host_bandwidth,
+        scores / case.machine.bandwidth.value / ways,
     )
+
+
+def prefill_limit(case: Case) -> float:
+    """Reading every weight once, or multiplying at the highest rate of any format, all devices at once."""
+    o = case.outline
+    read = stored(case, o.experts_read(case.prompt, EVENNESS)) * (1 - case.spilled)
+    flop = 2 * case.prompt * (o.active - o.head)
+    return max(read / case.machine.bandwidth.value, flop / ceiling(case)) / case.count
 
 
 def prefill_keys(case: Case) -> Keys:
     """Constants of a prompt."""
     o = case.outline
-    tokens = case.prompt / math.ceil(case.prompt / UBATCH)
+    tokens = case.prompt / math.ceil(case.prompt / case.ubatch)
     r, f, q, v = case.runtime, case.family, quant_key(case), case.machine.vendor
     width = math.log(o.d_model / 4096)
-    chip = math.log(peak(case) / 100e12)
+    chip = math.log(matrix_rate(case) / 100e12)
     product: list[Key] = [
         "pf:",
         f"pfR:{r}",
@@ -277,9 +284,12 @@ def prefill_keys(case: Case) -> Keys:
         ("pfT:", math.log(tokens / UBATCH)),
         (f"pfT:{r}", math.log(tokens / UBATCH)),
         f"pfA:{r}|{case.flash}",
+        f"pfU:{units(case)}",
     ]
     if o.is_mixture:
         product += ["pfX:moe", f"pfX:moe|{r}", f"pfX:moe|{f}"]
+        rows = math.log(max(tokens * o.chosen, 0.1) / 32)
+        product += [("pfM:", rows), (f"pfM:{r}", rows)]
     if case.count > 1:
         large = "large" if o.parameters > LARGE else "small"
         product += [
@@ -300,13 +310,14 @@ def prefill_keys(case: Case) -> Keys:
         ),
         ("lay:", f"layR:{r}", f"layF:{f}"),
         ("host:",),
+        ("sc:", f"scR:{r}", f"scF:{f}"),
     )
 
 
 PREFILL = Form(
     "prefill",
-    ("weights", "arithmetic", "attention", "launches", "host"),
-    (0, 0, 1, 2, 3),
+    ("weights", "arithmetic", "attention", "launches", "host", "scores"),
+    (0, 0, 1, 2, 3, 4),
     {
         "mem": (0.3, 0.3),
         "memR": (0, 0.2),
@@ -325,6 +336,11 @@ PREFILL = Form(
         "pfB": (0, 0.2),
         "pfT": (0, 0.2),
         "pfX": (0, 0.4),
+        "pfM": (-0.3, 0.2),
+        "pfU": (0, 0.4),
+        "sc": (0, 0.4),
+        "scR": (0, 0.3),
+        "scF": (0, 0.2),
         "pfA": (0, 0.2),
         "at": (1.2, 0.6),
         "atR": (0, 0.5),
@@ -338,8 +354,10 @@ PREFILL = Form(
     },
     prefill_work,
     prefill_keys,
+    limit=prefill_limit,
     device=0.18,
     model=0.08,
     source=0.17,
     noise=0.10,
+    width=0.5,
 )

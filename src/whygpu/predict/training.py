@@ -13,9 +13,9 @@ from whygpu.models.architecture import Architecture
 from whygpu.models.lookup import find_outline
 from whygpu.models.outline import Outline, outline
 from whygpu.predict.constants import FORMS, Estimate, estimate
-from whygpu.predict.names import hardware, split_count
-from whygpu.predict.quants import Storage
-from whygpu.predict.read_training import Training, flop_per_token
+from whygpu.predict.names import hardware
+from whygpu.predict.read_training import Training, flop_per_token, training_case
+from whygpu.predict.typed import devices
 
 __all__ = ["History", "TrainingRun", "history", "history_names", "training"]
 
@@ -127,9 +127,7 @@ def training(
     UserError
         For an unknown name, an impossible number, or a machine without a published arithmetic rate.
     """
-    several, machine = (
-        (1, on) if isinstance(on, Machine) else (split_count(on)[0], hardware(split_count(on)[1]))
-    )
+    several, machine = (1, on) if isinstance(on, Machine) else devices(on)[:2]
     count *= several
     shape = (
         model
@@ -150,19 +148,14 @@ def training(
         raise UserError(f"{machine.name} has no published arithmetic rate in fp16 or fp32")
     flop = flop_per_token(shape, sequence)
     tensor, pipeline, held, again = _split(shape, machine, count, sequence, checkpointing)
-    case = Training(
-        outline=shape,
-        storage=Storage(precision, 16.0, "f16"),
-        bits=16.0,
-        machine=machine,
-        runtime="training",
+    case = training_case(
+        shape,
+        machine,
         count=count,
-        prompt=sequence,
-        flop_a_token=flop,
+        sequence=sequence,
+        flop=flop,
         precision=precision,
         checkpointing=again,
-        framework="any",
-        whole_run=True,
     )
     room = machine.memory
     fits = None if room is None else held <= 0.94 * room.value
@@ -251,17 +244,12 @@ def history(name: str) -> History:
         raise UserError(f"training case {name[:40]!r} is unknown; known: {', '.join(_cases())}")
     machine, count = hardware(row["machine"]), int(row["count"])
     shape = find_outline(row["model"], parameters=row["parameters"])
-    case = Training(
-        outline=replace(shape, name=name.lower()),
-        storage=Storage("bf16", 16.0, "f16"),
-        bits=16.0,
-        machine=machine,
-        runtime="training",
+    case = training_case(
+        replace(shape, name=name.lower()),
+        machine,
         count=count,
-        prompt=row.get("sequence", 2048),
-        flop_a_token=1.0,
-        framework="any",
-        whole_run=True,
+        sequence=row.get("sequence", 2048),
+        flop=1.0,
     )
     each = estimate(FORMS["training"], case)
     days = row["flop"] / count / 86400

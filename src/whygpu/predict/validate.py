@@ -62,7 +62,6 @@ class Validation:
         return {
             "groups": [group.as_dict() for group in self.groups],
             "unresolved": [{"id": name, "why": why} for name, why in self.unresolved],
-            "faster_than_the_bound": [{"id": name, "why": why} for name, why in self.impossible],
         }
 
 
@@ -109,9 +108,10 @@ def validate(measured: Measurements, *, progress: Progress = silent) -> Validati
                 error = row.seconds / seconds - 1 if is_rate(row) else seconds / row.seconds - 1
                 errors[way][target_of(row)].append((row, 100 * error, bool(hit)))
         impossible += [found for row in rows for found in _too_fast(FORMS[name], row)]
-    groups = [group for found in _targets(errors) for group in found]
+    groups = [group for found in _targets(errors) for group in found] + _flagged(errors, impossible)
     spread = _repeats(measured.rows)
-    return Validation((*_whole(errors), *groups, *spread), measured.unresolved, tuple(impossible))
+    listed = tuple((row.id, why) for row, why in impossible)
+    return Validation((*_whole(errors), *groups, *spread), measured.unresolved, listed)
 
 
 def _key(row: Row) -> tuple[str, str, float]:
@@ -255,11 +255,21 @@ def _repeats(rows: Sequence[Row]) -> list[Group]:
     return groups
 
 
-def _too_fast(form: Form, row: Row) -> list[tuple[str, str]]:
+def _flagged(errors: Errors, impossible: Sequence[tuple[Row, str]]) -> list[Group]:
+    """Rows that are faster than the full rates allow, a group a target: flagged, and counted all the same."""
+    flagged = {id(row) for row, _ in impossible}
+    found = {
+        target: [entry for entry in entries if id(entry[0]) in flagged]
+        for target, entries in sorted(errors["all"].items())
+    }
+    return [summarise(target, "faster than the bound", part) for target, part in found.items() if part]
+
+
+def _too_fast(form: Form, row: Row) -> list[tuple[Row, str]]:
     bound = estimate(form, row.case).bound
     if row.seconds < 0.98 * bound and not row.target.startswith("training"):
         said = f"{row.target}: {row.seconds * 1e3:.3g} ms measured, {bound * 1e3:.3g} ms at the full rates"
-        return [(row.id, said)]
+        return [(row, said)]
     return []
 
 

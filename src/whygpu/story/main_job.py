@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from whygpu import __version__, draw, engine, measure, models, predict
 from whygpu.engine import Backend, Ledger
 from whygpu.measure import experiments
+from whygpu.measure.machine import Machine
 from whygpu.measure.roof import Roofline
 from whygpu.story.accounts import account
 from whygpu.story.claims import Here, claims, judge
@@ -94,7 +95,7 @@ def run(options: Options, watcher: Watcher) -> Outcome:
     third = _experiment(3, experiments.experiment_3, options, seconds, watcher)
     work = _draw_and_think(options, backend, roofline, seconds, watcher)
     accounts = _account(options, work, watcher)
-    elsewhere = predict.elsewhere(roofline.as_machine())
+    elsewhere = predict.elsewhere(roofline.as_machine(), own=_own(roofline.as_machine(), work.thinking))
     watcher.result("elsewhere", elsewhere)
     shown, left_out = _exhibits(options, backend, roofline, work, seconds, watcher)
     with _step("claims", seconds, watcher):
@@ -120,6 +121,13 @@ def run(options: Options, watcher: Watcher) -> Outcome:
         seconds=seconds,
     )
     return Outcome(results, work.pictures.images, shown)
+
+
+def _own(here: Machine, thinking: Thinking | None) -> float | None:
+    """How this machine errs against the prediction for it, where a model ran here."""
+    if thinking is None or thinking.decode_tokens_per_second <= 0:
+        return None
+    return predict.own_factor(here, thinking.model, 1 / thinking.decode_tokens_per_second)
 
 
 def _draw_and_think(

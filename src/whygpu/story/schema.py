@@ -372,7 +372,7 @@ class FigureJson(Documented):
 
 
 class BoundJson(Documented):
-    """The least time a token can take on one machine: the roofline bound of one decode step at batch 1."""
+    """A token's time on one machine at batch 1: the roofline bound, and what to expect by fitted figures."""
 
     machine: str
     kind: str
@@ -401,6 +401,12 @@ class BoundJson(Documented):
     formula: str
     label: str
     """What this figure is and is not."""
+    expected_seconds: float | None
+    """A token's time by constants fitted to public measurements, as if the memory held the model."""
+    p10_seconds: float | None
+    p90_seconds: float | None
+    efficiencies_of: str | None
+    """Whose measurements the constants stand on: here, itself, family or kin."""
     flop: FigureJson
     """Of one token."""
     bytes: FigureJson

@@ -1,15 +1,18 @@
 """The tables of ``whygpu predict MODEL``: one line a machine; for a single one everything."""
 
+from collections.abc import Iterable
+
 from rich.console import RenderableType
 
 from whygpu.cli.tables.build import new_table
 from whygpu.models.outline import Outline
+from whygpu.models.said import Note
 from whygpu.predict import Inference
 from whygpu.predict.inference import CHANGES, basis
 from whygpu.story.numbers import count, duration, percent, ratio, si, significant, size
 from whygpu.story.text import Texts
 
-__all__ = ["answer_tables"]
+__all__ = ["answer_tables", "remarks"]
 
 
 def answer_tables(texts: Texts, outline: Outline, results: list[Inference]) -> list[RenderableType]:
@@ -26,14 +29,21 @@ def answer_tables(texts: Texts, outline: Outline, results: list[Inference]) -> l
         prompt=count(results[0].case.prompt),
         reply=count(results[0].reply),
     )
+    notes = remarks(texts, [note for result in results for note in result.notes])
     if len(results) == 1:
-        return [head, *_whole(texts, results[0])]
-    return [head, _overview(texts, results), texts("predict.note")]
+        return [head, *notes, *_whole(texts, results[0])]
+    return [head, *notes, _overview(texts, results), texts("predict.note")]
+
+
+def remarks(texts: Texts, notes: Iterable[Note]) -> list[str]:
+    """One line a note, each once: what of the names was taken otherwise, or not at all."""
+    return list(dict.fromkeys(texts(f"predict.remark.{note.kind}", **note.values) for note in notes))
 
 
 def _name(result: Inference) -> str:
     c = result.case
-    return f"{c.count} x {c.machine.name}" if c.count > 1 else c.machine.name
+    mixed = " + " in c.machine.name  # says by itself how many of each
+    return f"{c.count} x {c.machine.name}" if c.count > 1 and not mixed else c.machine.name
 
 
 def _fits(texts: Texts, result: Inference) -> str:

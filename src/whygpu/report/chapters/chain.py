@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from whygpu.engine.basis import Basis
 from whygpu.report.book import Book
 from whygpu.report.chapters.drawing import main_scene
 from whygpu.report.chapters.guesses import guess, whole_percent
@@ -94,7 +95,7 @@ def thinking(book: Book) -> dict[str, object] | None:
 
 
 def gpu(book: Book) -> dict[str, object] | None:
-    """The floor of a token's time here and on a graphics card."""
+    """A token's time to expect here and on a graphics card."""
     bounds = [bound for bound in book.results.elsewhere if bound.machine.kind == "gpu"]
     if not bounds:
         return None
@@ -102,11 +103,11 @@ def gpu(book: Book) -> dict[str, object] | None:
     here = next((b for b in book.results.elsewhere if b.model == there.model), None)
     if here is None or here is there:
         return None
-    tag = book.derived("report.how.bound")
+    tag = book.tag(Basis.FITTED, book.t("report.how.expected"))
     return {
         "model": there.model,
         "machine": there.machine.name,
-        "ratio": Value(book.times(here.seconds / there.seconds), tag),
-        "here": Value(numbers.duration(here.seconds), tag),
-        "there": Value(numbers.duration(there.seconds), tag),
+        "ratio": Value(book.times(here.likely / there.likely), tag),
+        "here": Value(numbers.duration(here.likely), tag),
+        "there": Value(numbers.duration(there.likely), tag),
     }

@@ -1,4 +1,4 @@
-"""What this machine would need, and what the same token would need at least on other machines."""
+"""What this machine would need, and what the same token would take on other machines."""
 
 from whygpu.engine.basis import Basis
 from whygpu.measure.machine import Figure
@@ -98,10 +98,10 @@ def fit(book: Book, bound: Bound) -> str:
 
 def enough(book: Book, bounds: list[Bound], model: str) -> str:
     """The slowest machine of the comparison that holds the model and keeps the pace."""
-    able = [b for b in bounds if b.model == model and b.fits and b.seconds * PACE <= 1]
+    able = [b for b in bounds if b.model == model and b.fits and b.likely * PACE <= 1]
     if not able:
         return book.t("report.needs.nobody")
-    slowest = max(able, key=lambda bound: bound.seconds)
+    slowest = max(able, key=lambda bound: bound.likely)
     return book.t("report.elsewhere.here") if is_here(book, slowest) else slowest.machine.name
 
 
@@ -138,33 +138,36 @@ def machine_note(book: Book, bound: Bound) -> str:
 
 
 def chart(book: Book, bounds: list[Bound]) -> Chart:
-    """Least time a token, a row a machine; outlines where the weights do not fit."""
+    """Time a token to expect with its band, a row a machine; outlines where the weights do not fit."""
     t, table = book.t, by_machine(bounds)
     models = models_of(bounds)
     rows = [
         t("report.elsewhere.here") if is_here(book, next(iter(row.values()))) else plain(name)
         for name, row in table.items()
     ]
-    series, texts, outlines, colours = {}, {}, {}, {}
+    series, texts, outlines, colours, bands = {}, {}, {}, {}, {}
     for place, model in enumerate(models):
         name = plain(model_title(book, model))
         cells = [row.get(model) for row in table.values()]
-        series[name] = [cell.seconds if cell else None for cell in cells]
+        series[name] = [cell.likely if cell else None for cell in cells]
+        bands[name] = [(c.expected.low, c.expected.high) if c and c.expected else None for c in cells]
         outlines[name] = [cell is not None and cell.fits is False for cell in cells]
         texts[name] = [
             t(
                 "report.elsewhere.point",
                 machine=row,
                 model=name,
-                time=numbers.duration(cell.seconds),
-                rate=numbers.significant(1 / cell.seconds),
+                time=numbers.duration(cell.likely),
+                rate=numbers.significant(1 / cell.likely),
+                band=spread(cell),
             )
             if cell
             else "–"
             for row, cell in zip(rows, cells, strict=True)
         ]
         colours[name] = LIGHT[COLOURS[place % len(COLOURS)]]
-    figure = grouped_times(rows, series, colours, texts, title=t("report.elsewhere.axis"), outlines=outlines)
+    title = t("report.elsewhere.axis")
+    figure = grouped_times(rows, series, colours, texts, title=title, outlines=outlines, bands=bands)
     return Chart(
         "chart-elsewhere",
         figure,
@@ -177,10 +180,10 @@ def chart(book: Book, bounds: list[Bound]) -> Chart:
 
 
 def time_table(book: Book, bounds: list[Bound]) -> Table:
-    """The same in words: time and rate, which roof binds, whether it fits."""
+    """The same in words: time and band, the floor, which roof sets it, whether it fits."""
     t = book.t
     models = models_of(bounds)
-    tag = book.derived("report.how.bound")
+    tag = book.tag(Basis.FITTED, t("report.how.expected"))
     columns = [Column(t("report.elsewhere.machine"), numeric=False)]
     columns += [Column(model_title(book, model), tag) for model in models]
     rows = []
@@ -197,8 +200,19 @@ def time_cell(book: Book, bound: Bound | None) -> Cell:
         return Cell("–")
     t = book.t
     fits = {True: "fits", False: "too_large", None: "unknown"}[bound.fits]
-    note = t(f"report.elsewhere.note.{fits}", bound=t(f"report.elsewhere.{bound.binds}"))
-    return Cell(numbers.duration(bound.seconds), note=note, mark="bad" if bound.fits is False else "strong")
+    note = t(
+        f"report.elsewhere.note.{fits}",
+        bound=t(f"report.elsewhere.{bound.binds}"),
+        floor=numbers.duration(bound.seconds),
+        band=spread(bound),
+    )
+    return Cell(numbers.duration(bound.likely), note=note, mark="bad" if bound.fits is False else "strong")
+
+
+def spread(bound: Bound) -> str:
+    """p10 to p90, or a dash."""
+    e = bound.expected
+    return "–" if e is None else f"{numbers.duration(e.low)} – {numbers.duration(e.high)}"
 
 
 def machine_table(book: Book, bounds: list[Bound]) -> Table:

@@ -65,6 +65,24 @@ def shares(
     )
 
 
+def _band(
+    values: Sequence[float | None], bands: Sequence[tuple[float, float] | None] | None, colour: str
+) -> dict[str, Any] | None:
+    """Whiskers from low to high; None where there are none."""
+    if bands is None:
+        return None
+    pairs = list(zip(values, bands, strict=True))
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [b[1] - v if v and b else 0.0 for v, b in pairs],
+        "arrayminus": [v - b[0] if v and b else 0.0 for v, b in pairs],
+        "color": colour,
+        "thickness": 1.2,
+        "width": 3,
+    }
+
+
 def grouped_times(
     rows: Sequence[str],
     series: Mapping[str, Sequence[float | None]],
@@ -74,6 +92,7 @@ def grouped_times(
     title: str,
     hollow: Sequence[str] = (),
     outlines: Mapping[str, Sequence[bool]] | None = None,
+    bands: Mapping[str, Sequence[tuple[float, float] | None]] | None = None,
 ) -> dict[str, Any]:
     """Times (seconds) side by side, on a logarithmic axis: a row of dots for each of ``rows``.
 
@@ -104,6 +123,7 @@ def grouped_times(
                 customdata=list(texts[name]),
                 hovertemplate="%{customdata}<extra></extra>",
                 marker=marker,
+                error_x=_band(values, (bands or {}).get(name), colours[name]),
             )
         )
     return figure(
