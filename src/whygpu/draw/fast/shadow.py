@@ -1,6 +1,6 @@
 """How much of a light arrives at a place; the rules are those of ``portable.shadow``, to the last bit."""
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
 import numpy as np
 from llvmlite import ir
