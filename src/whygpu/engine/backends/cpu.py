@@ -2,9 +2,9 @@
 
 import contextlib
 import functools
+import importlib
 from typing import Any
 
-import array_api_compat.numpy
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
@@ -19,10 +19,14 @@ class CpuBackend(Backend):
 
     def __init__(self, threads: int | None = None, *, kernels: bool = True) -> None:
         self.name = "cpu" if kernels else "numpy"
-        self.xp: Any = array_api_compat.numpy
         self.device: Any = "cpu"
         self.fast = kernels
         self.threads = threads or own_threads()
+
+    @functools.cached_property
+    def xp(self) -> Any:
+        """The namespace of portable code; the fast paths never need it, and it takes 0.1 s to import."""
+        return importlib.import_module("array_api_compat.numpy")
 
     def asarray(self, values: Any, dtype: str = "float32") -> Any:
         """A NumPy array; no copy where none is needed."""
