@@ -160,3 +160,10 @@ def test_a_device_that_computes_nothing_is_refused(whygpu, tmp_path: Path) -> No
     pytest.importorskip("torch")
     out = whygpu("draw", "cube", "-o", "x.png", "--device", "torch:meta", cwd=tmp_path)
     assert_one_line(out, "torch:meta", "not usable")
+
+
+@pytest.mark.parametrize("before", [("--lang", "zh"), ("--lang=zh",)])
+def test_a_language_may_stand_before_the_command(whygpu, before: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    out = whygpu(*before, "hardware", "H100 SXM")
+    assert out.returncode == 0, out.stderr
+    assert out.stdout == whygpu("hardware", "H100 SXM", "--lang", "zh").stdout

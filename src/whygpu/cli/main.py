@@ -45,12 +45,29 @@ class MainJobFirst(click.RichGroup):
     """A group whose missing command is ``run``, so that ``whygpu --quick`` works."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put ``run`` before anything that is neither a command nor an option of the group itself."""
+        """Put ``run`` before anything that is neither a command nor an option of the group itself.
+
+        A language that is given before a command, as other programs take such options, is handed to it.
+        """
+        named = 1 if args and args[0].startswith("--lang=") else 2
+        if (
+            args
+            and args[0].split("=")[0] == "--lang"
+            and args[named : named + 1]
+            and args[named] in self.commands
+        ):
+            args = [args[named], *_before_dashes(args[named + 1 :], args[:named])]
         if not args or (args[0] not in self.commands and args[0] not in ("--help", "-h", "--version")):
             looks_like_a_command = bool(args) and not args[0].startswith("-")
             if not looks_like_a_command:
                 args = ["run", *args]
         return super().parse_args(ctx, args)
+
+
+def _before_dashes(arguments: list[str], options: list[str]) -> list[str]:
+    """Options after all arguments, but before ``--``, behind which nothing is an option."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], *options, *arguments[end:]]
 
 
 @click.group(cls=MainJobFirst, context_settings={"help_option_names": ["-h", "--help"]})
