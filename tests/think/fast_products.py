@@ -27,7 +27,7 @@ def multiply(function, w, groups, k, x, tokens, rounded, out):  # type: ignore[n
 
 
 def worst(kind: str, n: int = 40, k: int = 512) -> float:
-    """The largest error of a result, in units of the sum of its terms' magnitudes; for 1, 4, 6 and 9 tokens.
+    """The largest error of a result, in units of the sum of its terms' magnitudes; for 1, 4, 6, 9 and 15 tokens.
 
     The activations are those that the kernel rounded (which is checked too), so only the sums may differ.
     """
@@ -38,7 +38,7 @@ def worst(kind: str, n: int = 40, k: int = 512) -> float:
     packed = np.zeros(packed_bytes(kind, n, k), np.uint8)
     pack(raw, kind, k, packed)
     found = 0.0
-    for tokens in (1, 4, 6, 9):
+    for tokens in (1, 4, 6, 9, 15):
         x = random.standard_normal((tokens, k)).astype(np.float32)
         rounded = np.zeros((tokens, k // 32, ROUNDED), np.uint8)
         out = np.zeros((tokens, -(-n // 16) * 16), np.float32)
@@ -59,13 +59,14 @@ def _rounded(x: Any, rounded: Any) -> Any:
     """The activations as the kernel wrote them, (tokens, k) float64."""
     codes = np.ascontiguousarray(rounded[..., :32]).view(np.int8).astype(np.int64)  # (tokens, blocks, 32)
     numbers = np.ascontiguousarray(rounded[..., 32:])
-    scales, sums = numbers.view(np.float32), numbers.view(np.int32)  # (tokens, blocks, 4) each
+    scales, sums = numbers.view(np.float32), numbers.view(np.int32)  # (tokens, blocks, 5) each
     blocks = x.reshape(codes.shape)
     values = codes * scales[..., :1].astype(np.float64)
     assert (np.abs(values - blocks) <= np.abs(blocks).max(2, keepdims=True) / 127 * 0.501).all()
-    assert (sums[..., 1] == codes.sum(2)).all()
-    assert (sums[..., 2] == codes[..., :16].sum(2)).all()
-    assert np.allclose(scales[..., 3], scales[..., 0] * codes.sum(2), rtol=1e-6, atol=1e-6)
+    assert np.allclose(scales[..., 1], scales[..., 0] * codes.sum(2), rtol=1e-6, atol=1e-6)
+    assert (sums[..., 2] == -codes.sum(2)).all()
+    assert (sums[..., 3] == -codes[..., :16].sum(2)).all()
+    assert (sums[..., 4] == -codes[..., 16:].sum(2)).all()
     return values.reshape(x.shape)
 
 

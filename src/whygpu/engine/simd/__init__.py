@@ -27,7 +27,7 @@ from whygpu.engine.simd.floats import (
     zero_f32,
 )
 from whygpu.engine.simd.halves import half_bits, half_to_float
-from whygpu.engine.simd.integers import at_least, plus, shift_down
+from whygpu.engine.simd.integers import at_least, plus, shift_down, zero_i32
 from whygpu.engine.simd.memory import (
     address_of,
     load_bf16x16,
@@ -40,6 +40,7 @@ from whygpu.engine.simd.memory import (
     load_i64,
     load_u8x16,
     repeat_four,
+    repeat_i32,
     store_f32,
     store_f32x16,
     store_i8x16,
@@ -47,8 +48,8 @@ from whygpu.engine.simd.memory import (
     store_i32,
     store_i64,
 )
-from whygpu.engine.simd.octets import bits, dot_bytes, dot_wide, join_bits, splat_i32, sum_lanes_i32, table
-from whygpu.engine.simd.vectors import Vector, byte_dot, f16x16, f32x16, i8x64, i32x16
+from whygpu.engine.simd.octets import bits, dot_bytes, dot_wide, join_bits, sum_lanes_i32, table
+from whygpu.engine.simd.vectors import Vector, byte_dot, f16x16, f32x16, i8x64, i32x16, many_registers
 
 __all__ = [
     "Vector",
@@ -80,17 +81,18 @@ __all__ = [
     "load_i64",
     "load_u8x16",
     "magnitude",
+    "many_registers",
     "max_lanes",
     "multiply",
     "plus",
     "power_of_two",
     "repeat_four",
+    "repeat_i32",
     "round_to_int",
     "scale",
     "shift_down",
     "smaller",
     "splat_f32",
-    "splat_i32",
     "store_f32",
     "store_f32x16",
     "store_i8x16",
@@ -104,4 +106,5 @@ __all__ = [
     "ticks",
     "to_float",
     "zero_f32",
+    "zero_i32",
 ]

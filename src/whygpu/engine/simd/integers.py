@@ -6,14 +6,20 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import i32x16, repeat
+from whygpu.engine.simd.vectors import constant, i32x16, repeat
 
-__all__ = ["at_least", "plus", "shift_down"]
+__all__ = ["at_least", "plus", "shift_down", "zero_i32"]
 
 
 def _each(builder, number):
     """An int64 in each lane."""
     return repeat(builder, builder.trunc(number, ir.IntType(32)), 16)
+
+
+@intrinsic
+def zero_i32(typing_context):
+    """16 zeros."""
+    return i32x16(), lambda context, builder, signature, args: constant(i32x16, 0)
 
 
 @intrinsic

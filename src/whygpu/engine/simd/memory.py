@@ -20,6 +20,7 @@ __all__ = [
     "load_i64",
     "load_u8x16",
     "repeat_four",
+    "repeat_i32",
     "store_f32",
     "store_f32x16",
     "store_i8x16",
@@ -134,6 +135,19 @@ def repeat_four(typing_context, array, index):
         return builder.bitcast(repeat(builder, four, 16), i8x64.ir)
 
     return i8x64(array, types.intp), code
+
+
+@intrinsic
+def repeat_i32(typing_context, place, index, shift):
+    """An int32 behind an address, moved up by ``shift`` bits, in all 16 lanes."""
+
+    def code(context, builder, signature, args):
+        number = builder.load(address(context, builder, signature.args[0], *args[:2], ir.IntType(32)))
+        number.align = 4
+        up = repeat(builder, builder.trunc(args[2], ir.IntType(32)), 16)
+        return builder.shl(repeat(builder, number, 16), up)
+
+    return i32x16(types.int64, types.intp, types.int64), code
 
 
 @intrinsic

@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 from whygpu.engine.simd.vectors import byte_dot, call, constant, fold, i8x64, i32x16, joined, lanes, repeat
 
-__all__ = ["bits", "dot_bytes", "dot_wide", "join_bits", "splat_i32", "sum_lanes_i32", "table"]
+__all__ = ["bits", "dot_bytes", "dot_wide", "join_bits", "sum_lanes_i32", "table"]
 
 
 def _each(builder, number):
@@ -16,25 +16,37 @@ def _each(builder, number):
     return repeat(builder, builder.trunc(number, ir.IntType(8)), 64)
 
 
+def _moved(builder, value, up, down):
+    """As 16-bit words, for which CPUs have shifts: a byte's neighbour may move in."""
+    words = builder.bitcast(value, ir.VectorType(ir.IntType(16), 32))
+    for work, count in ((builder.shl, up), (builder.lshr, down)):
+        if count is not None:
+            words = work(words, repeat(builder, builder.trunc(count, ir.IntType(16)), 32))
+    return builder.bitcast(words, value.type)
+
+
 @intrinsic
 def bits(typing_context, value, shift, mask):
-    """Each byte moved down by ``shift`` bits, and of that what ``mask`` keeps."""
+    """Each byte moved down by ``shift`` bits, and of that what ``mask`` keeps, which must be its own."""
 
     def code(context, builder, signature, args):
-        moved = builder.lshr(args[0], _each(builder, args[1]))
-        return builder.and_(moved, _each(builder, args[2]))
+        return builder.and_(_moved(builder, args[0], None, args[1]), _each(builder, args[2]))
 
     return i8x64(i8x64, types.int64, types.int64), code
 
 
 @intrinsic
-def join_bits(typing_context, low, high, shift):
-    """Each byte of ``low`` with that of ``high``, moved up by ``shift`` bits."""
+def join_bits(typing_context, low, high, up, down, mask):
+    """Each byte of ``low`` with bits of ``high``: moved up and down, and of that what ``mask`` keeps.
+
+    What it keeps must be the byte's own.
+    """
 
     def code(context, builder, signature, args):
-        return builder.or_(args[0], builder.shl(args[1], _each(builder, args[2])))
+        kept = builder.and_(_moved(builder, args[1], args[2], args[3]), _each(builder, args[4]))
+        return builder.or_(args[0], kept)
 
-    return i8x64(i8x64, i8x64, types.int64), code
+    return i8x64(i8x64, i8x64, types.int64, types.int64, types.int64), code
 
 
 def table(values):
@@ -78,12 +90,6 @@ _LOOK_UPS = {
     "avx2": _look_up_avx2,
     "generic": _look_up_generic,
 }
-
-
-@intrinsic
-def splat_i32(typing_context, value):
-    """An int32 in all 16 lanes."""
-    return i32x16(types.int32), lambda context, builder, signature, args: repeat(builder, args[0], 16)
 
 
 @intrinsic

@@ -23,6 +23,7 @@ __all__ = [
     "i32x16",
     "joined",
     "lanes",
+    "many_registers",
     "repeat",
 ]
 
@@ -67,6 +68,11 @@ def byte_dot() -> str:
         if wanted <= known:
             return label
     return "generic"
+
+
+def many_registers() -> bool:
+    """Whether there are 32 registers of 512 bits: room for larger tiles."""
+    return byte_dot() == "avx512-vnni"
 
 
 def address(context, builder, kind, array, index, element=None):

@@ -9,7 +9,7 @@ from whygpu.engine.jit import inlined
 
 __all__ = ["ROUNDED", "bend16", "exp16", "normalise", "quantise", "tanh16"]
 
-ROUNDED = 48
+ROUNDED = 52
 """Bytes of a rounded block of 32 activations."""
 F = np.float32
 _LOG2_E = F(1.4426950408889634)
@@ -99,8 +99,9 @@ def normalise(x, start, width, vectors, gain, bias, centred, epsilon, out, out_s
 def quantise(x, start, width, out):
     """Round to signed bytes by blocks of 32: x is about code times scale, |code| <= 127.
 
-    ``out`` is the address of ``ROUNDED`` bytes a block: 32 codes; the scale; the sums of all and of the first
-    16 codes; scale times sum. A weight block's offset or minimum multiplies those once.
+    ``out`` is the address of ``ROUNDED`` bytes a block: 32 codes; the scale; scale times the sum of the codes,
+    which a weight block's minimum multiplies; that sum, and those of the first and of the last 16, all three
+    negative, as what an offset of the weights' codes (a power of two) adds to a product.
     """
     for b in range(width // 32):
         low, high = simd.load_f32x16(x, start + 32 * b), simd.load_f32x16(x, start + 32 * b + 16)
@@ -110,10 +111,11 @@ def quantise(x, start, width, out):
         second = simd.round_to_int(simd.scale(high, factor))
         simd.store_i8x16(out, 0, first)
         simd.store_i8x16(out, 16, second)
-        unit, half = top / F(127), simd.sum_lanes_i32(first)
-        whole = np.int32(half + simd.sum_lanes_i32(second))
+        unit, half, rest = top / F(127), simd.sum_lanes_i32(first), simd.sum_lanes_i32(second)
+        whole = np.int32(half + rest)
         simd.store_f32(out, 8, unit)
-        simd.store_i32(out, 9, whole)
-        simd.store_i32(out, 10, half)
-        simd.store_f32(out, 11, unit * F(whole))
+        simd.store_f32(out, 9, unit * F(whole))
+        simd.store_i32(out, 10, np.int32(-whole))
+        simd.store_i32(out, 11, np.int32(-half))
+        simd.store_i32(out, 12, np.int32(-rest))
         out += ROUNDED

@@ -11,13 +11,14 @@ from whygpu.engine import jit, simd
 from whygpu.engine.jit import inlined
 from whygpu.think.fast.attend import attend
 from whygpu.think.fast.codes import exponents, five, four, halves, octets, six, supers, three, two, values
-from whygpu.think.fast.products import float_rows, rows
+from whygpu.think.fast.float_products import float_rows
+from whygpu.think.fast.products import rows
 
 __all__ = ["ATTENTION", "FUNCTIONS", "addresses", "compile_beside"]
 
-# kvalues_iq4nl of ggml-common.h plus 127; twice the values of MXFP4's E2M1 plus 12
-NON_LINEAR = (0, 23, 44, 62, 78, 92, 105, 117, 128, 140, 152, 165, 180, 196, 216, 240)
-E2M1 = (12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0)
+# kvalues_iq4nl of ggml-common.h plus 128; twice the values of MXFP4's E2M1 plus 16
+NON_LINEAR = (1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241)
+E2M1 = (16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4)
 
 
 @inlined
@@ -35,9 +36,9 @@ _Q3_K = rows("Q3_K", supers("Q3_K"), three, offset=-4, halves=True)
 _Q4_K = rows("Q4_K", supers("Q4_K"), four, minimums=True)
 _Q5_K = rows("Q5_K", supers("Q5_K"), five, minimums=True)
 _Q6_K = rows("Q6_K", supers("Q6_K"), six, offset=-32, halves=True)
-_IQ4_NL = rows("IQ4_NL", halves("IQ4_NL"), values(NON_LINEAR), offset=-127, wide=True)
-_IQ4_XS = rows("IQ4_XS", supers("IQ4_XS"), values(NON_LINEAR), offset=-127, wide=True)
-_MXFP4 = rows("MXFP4", exponents("MXFP4"), values(E2M1), offset=-12)
+_IQ4_NL = rows("IQ4_NL", halves("IQ4_NL"), values(NON_LINEAR), offset=-128, wide=True)
+_IQ4_XS = rows("IQ4_XS", supers("IQ4_XS"), values(NON_LINEAR), offset=-128, wide=True)
+_MXFP4 = rows("MXFP4", exponents(), values(E2M1), offset=-16)
 _F32 = float_rows(simd.load_f32x16, 4)
 _F16 = float_rows(_f16, 2)
 _BF16 = float_rows(simd.load_bf16x16, 2)

@@ -1,8 +1,9 @@
-"""Weights times activations: rows of a packed matrix, for one token or four at a time.
+"""Weights times rounded activations: rows of a packed matrix, for one token or for tiles of tokens.
 
-With one token the weights are read once for little work: memory decides. With four, each vector of codes
-that was unpacked serves four tokens: arithmetic decides. Sums within a block of 32 columns (16 in types
-whose scales are for 16) are exact integers.
+With one token the weights are read once for little work: memory decides. In a tile each vector of codes that
+was unpacked serves four tokens: arithmetic decides. Where the CPU has 32 wide registers, a tile takes two
+groups of rows, so that each activation that was loaded serves both. Sums within a block of 32 columns (16 in
+types whose scales are for 16) are exact integers.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg, var-annotated"
@@ -12,175 +13,247 @@ import numpy as np
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
 from whygpu.think.fast.activations import ROUNDED
-from whygpu.think.fast.formats import FORMATS
+from whygpu.think.fast.formats import BLOCK, FORMATS
 
-__all__ = ["float_rows", "rows"]
+__all__ = ["rows"]
 
 F = np.float32
-SCALE, SUM, FIRST, MOMENT = 8, 9, 10, 11  # places, in 4 bytes, of a block's numbers after its 32 codes
+SCALE, MOMENT, SUM, FIRST, LAST = 8, 9, 10, 11, 12  # places, in 4 bytes, of a block's numbers after its codes
 
 
-def _half_dot(dot):
-    """16 columns of 16 rows times 16 activations, plus ``start``: 16 exact sums."""
-
-    @inlined
-    def four(a, b, c, d, x, start):
-        total = dot(simd.splat_i32(start), a, simd.repeat_four(x, 0))
-        total = dot(total, b, simd.repeat_four(x, 4))
-        total = dot(total, c, simd.repeat_four(x, 8))
-        return dot(total, d, simd.repeat_four(x, 12))
-
-    return four
-
-
-def _dot(dot):
-    """32 columns of 16 rows times 32 activations, plus ``start``: 16 exact sums."""
-
-    @inlined
-    def eight(w, x, start):
-        total = dot(simd.splat_i32(start), w[0], simd.repeat_four(x, 0))
-        total = dot(total, w[1], simd.repeat_four(x, 4))
-        total = dot(total, w[2], simd.repeat_four(x, 8))
-        total = dot(total, w[3], simd.repeat_four(x, 12))
-        total = dot(total, w[4], simd.repeat_four(x, 16))
-        total = dot(total, w[5], simd.repeat_four(x, 20))
-        total = dot(total, w[6], simd.repeat_four(x, 24))
-        return dot(total, w[7], simd.repeat_four(x, 28))
-
-    return eight
-
-
-def _whole(minimums, offset, dot):
-    """Add to ``total`` a unit's product with one token's block; one scale for 32 columns."""
-    eight = _dot(dot)
-
-    @inlined
-    def add(total, w, d0, d1, m0, m1, x):
-        product = simd.to_float(eight(w, x, np.int32(offset * simd.load_i32(x, SUM))))
-        total = simd.fma(simd.scale(product, simd.load_f32(x, SCALE)), d0, total)
-        return simd.fma_scalar(m0, simd.load_f32(x, MOMENT), total) if minimums else total
-
-    return add
-
-
-def _split(minimums, offset, dot):
-    """The same with a scale for each 16 columns."""
-    four = _half_dot(dot)
-
-    @inlined
-    def add(total, w, d0, d1, m0, m1, x):
-        first, factor = simd.load_i32(x, FIRST), simd.load_f32(x, SCALE)
-        rest = simd.load_i32(x, SUM) - first
-        p0 = simd.to_float(four(w[0], w[1], w[2], w[3], x, np.int32(offset * first)))
-        p1 = simd.to_float(four(w[4], w[5], w[6], w[7], x + 16, np.int32(offset * rest)))
-        total = simd.fma_scalar(simd.fma(p0, d0, simd.multiply(p1, d1)), factor, total)
-        if minimums:
-            total = simd.fma_scalar(m0, factor * F(first), total)
-            total = simd.fma_scalar(m1, factor * F(rest), total)
-        return total
-
-    return add
-
-
-def rows(kind, scales, codes, *, minimums=False, offset=0, halves=False, wide=False):
+def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, wide=False):
     """A block type's product.
 
-    ``scales``, ``codes``: its readers, of ``codes.py``. ``minimums``: whether weights are d q + m.
-    ``offset``: what codes stand for beside themselves (-8: codes 0 to 15 for -8 to 7), taken out exactly with
-    the activations' sums. ``halves``: whether 16 columns share a scale, not 32. ``wide``: codes beyond 127.
+    ``scales``, ``code``: its readers, of ``codes.py``. ``minimums``: whether weights are d q + m.
+    ``offset``: what codes stand for beside themselves (-8: codes 0 to 15 for -8 to 7), minus a power of two,
+    taken out exactly with the activations' sums. ``halves``: whether 16 columns share a scale, not 32.
+    ``wide``: codes beyond 127.
 
     The result is ``multiply(w, groups, k, x, floats, tokens, out, stride)``, all int64. ``w``: address of
     the first of ``groups`` groups of 16 rows, ``k`` columns wide. ``x``: that of rounded activations,
     ``floats`` of the same before rounding; both ``tokens`` rows of ``k``. ``out``: that of the first row's
     float32 result, tokens ``stride`` numbers apart.
     """
-    add = (_split if halves else _whole)(minimums, offset, simd.dot_wide if wide else simd.dot_bytes)
+    dot = simd.dot_wide if wide else simd.dot_bytes
+    single = _single(code, dot, offset, halves, minimums)
+    one = _one_token(kind, scales, single)
+    if simd.many_registers():
+        together, tile = 2, _two_groups(kind, scales, _pair(code, dot, offset, halves, minimums))
+    else:
+        together, tile = 1, _one_group(kind, scales, single)
+    row, columns = FORMATS[kind].bytes, FORMATS[kind].columns
+
+    @inlined
+    def multiply(w, groups, k, x, floats, tokens, out, stride):
+        row_bytes, apart = k // columns * row, k // BLOCK * ROUNDED
+        # a last tile may do tokens again: two or three of them cost less so than one by one
+        tiled = 0 if tokens < 4 else tokens if tokens % 4 != 1 else tokens - 1
+        for g in range(0, groups, together):
+            a = max(min(g, groups - together), 0)
+            b = min(a + 1, groups - 1)
+            for t in range(0, tiled, 4):
+                at = min(t, tokens - 4)
+                place = out + 4 * at * stride
+                tile(w + a * row_bytes, w + b * row_bytes, k // BLOCK, x + at * apart, apart,
+                     place + 64 * a, place + 64 * b, stride)  # fmt: skip
+            for t in range(tiled, tokens):
+                for here in range(g, min(g + together, groups)):
+                    total = one(w + here * row_bytes, k // BLOCK, x + t * apart)
+                    simd.store_f32x16(out + 64 * here, t * stride, total)
+
+    return multiply
+
+
+def _walk(kind):
+    """What repeats in a row: units, bytes before them, bytes of each, bytes of its head."""
     form = FORMATS[kind]
-    size, columns = form.bytes, form.columns
+    units, before = form.columns // BLOCK, 16 * form.top
+    unit = (form.bytes - before) // units
+    return units, before, unit, 16 * form.head
+
+
+def _one_token(kind, scales, add):
+    """A group of rows times one token."""
+    (units, before, unit, head), (first, second) = _walk(kind), scales
 
     @inlined
     def one(w, blocks, x):
         total = simd.zero_f32()
-        for b in range(blocks):
-            d0, d1, m0, m1, place = scales(w, b)
-            total = add(total, codes(place), d0, d1, m0, m1, x + b * ROUNDED)
+        for _ in range(blocks // units):
+            d, low = first(w)
+            w += before
+            for _ in range(units):
+                total = add(total, w + head, second(d, low, w), x)
+                w += unit
+                x += ROUNDED
         return total
 
+    return one
+
+
+def _one_group(kind, scales, add):
+    """A group of rows times four tokens; the compiler unpacks each code once."""
+    (units, before, unit, head), (first, second) = _walk(kind), scales
+
     @inlined
-    def four(w, blocks, x, apart):
+    def tile(w, _, blocks, x, apart, out, __, stride):
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
-        for b in range(blocks):
-            d0, d1, m0, m1, place = scales(w, b)
-            c = codes(place)
-            t0 = add(t0, c, d0, d1, m0, m1, x)
-            t1 = add(t1, c, d0, d1, m0, m1, x + apart)
-            t2 = add(t2, c, d0, d1, m0, m1, x + 2 * apart)
-            t3 = add(t3, c, d0, d1, m0, m1, x + 3 * apart)
-            x += ROUNDED
-        return t0, t1, t2, t3
+        for _ in range(blocks // units):
+            d, low = first(w)
+            w += before
+            for _ in range(units):
+                s = second(d, low, w)
+                t0 = add(t0, w + head, s, x)
+                t1 = add(t1, w + head, s, x + apart)
+                t2 = add(t2, w + head, s, x + 2 * apart)
+                t3 = add(t3, w + head, s, x + 3 * apart)
+                w += unit
+                x += ROUNDED
+        simd.store_f32x16(out, 0, t0)
+        simd.store_f32x16(out, stride, t1)
+        simd.store_f32x16(out, 2 * stride, t2)
+        simd.store_f32x16(out, 3 * stride, t3)
+
+    return tile
+
+
+def _two_groups(kind, scales, add):
+    """Two groups of rows times four tokens."""
+    (units, before, unit, head), (first, second) = _walk(kind), scales
 
     @inlined
-    def multiply(w, groups, k, x, floats, tokens, out, stride):
-        blocks, apart = k // 32, k // 32 * ROUNDED
-        for g in range(groups):
-            place, here, t = w + g * (k // columns * size), out + 64 * g, 0
-            while t + 4 <= tokens:
-                t0, t1, t2, t3 = four(place, blocks, x + t * apart, apart)
-                simd.store_f32x16(here, t * stride, t0)
-                simd.store_f32x16(here, (t + 1) * stride, t1)
-                simd.store_f32x16(here, (t + 2) * stride, t2)
-                simd.store_f32x16(here, (t + 3) * stride, t3)
-                t += 4
-            while t < tokens:
-                simd.store_f32x16(here, t * stride, one(place, blocks, x + t * apart))
-                t += 1
+    def tile(w, v, blocks, x, apart, out, other, stride):
+        z = simd.zero_f32()
+        t = (z, z, z, z, z, z, z, z)
+        for _ in range(blocks // units):
+            (d, low), (e, lower) = first(w), first(v)
+            w += before
+            v += before
+            for _ in range(units):
+                four = (x, x + apart, x + 2 * apart, x + 3 * apart)
+                t = add(t, w + head, v + head, second(d, low, w), second(e, lower, v), four)
+                w += unit
+                v += unit
+                x += ROUNDED
+        simd.store_f32x16(out, 0, t[0])
+        simd.store_f32x16(other, 0, t[1])
+        simd.store_f32x16(out, stride, t[2])
+        simd.store_f32x16(other, stride, t[3])
+        simd.store_f32x16(out, 2 * stride, t[4])
+        simd.store_f32x16(other, 2 * stride, t[5])
+        simd.store_f32x16(out, 3 * stride, t[6])
+        simd.store_f32x16(other, 3 * stride, t[7])
 
-    return multiply
+    return tile
 
 
-def float_rows(load, size):
-    """The product of floating-point weights of ``size`` bytes, which ``load`` reads 16 at a time."""
-
-    @inlined
-    def one(w, k, x):
-        # four sums, so that one multiply-add need not wait for the one before
-        t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
-        for i in range(0, k, 4):
-            t0 = simd.fma_scalar(load(w, 16 * i), simd.load_f32(x, i), t0)
-            t1 = simd.fma_scalar(load(w, 16 * i + 16), simd.load_f32(x, i + 1), t1)
-            t2 = simd.fma_scalar(load(w, 16 * i + 32), simd.load_f32(x, i + 2), t2)
-            t3 = simd.fma_scalar(load(w, 16 * i + 48), simd.load_f32(x, i + 3), t3)
-        return simd.add(simd.add(t0, t1), simd.add(t2, t3))
+def _start(offset):
+    """What a sum of products begins with, for the codes' ``offset``."""
+    shift = (-offset).bit_length() - 1
+    assert offset in (0, -(1 << max(shift, 0)))
 
     @inlined
-    def six(w, k, x):
-        t0, t1, t2 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
-        t3, t4, t5 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
-        for i in range(k):
-            v = load(w, 16 * i)
-            t0 = simd.fma_scalar(v, simd.load_f32(x, i), t0)
-            t1 = simd.fma_scalar(v, simd.load_f32(x, k + i), t1)
-            t2 = simd.fma_scalar(v, simd.load_f32(x, 2 * k + i), t2)
-            t3 = simd.fma_scalar(v, simd.load_f32(x, 3 * k + i), t3)
-            t4 = simd.fma_scalar(v, simd.load_f32(x, 4 * k + i), t4)
-            t5 = simd.fma_scalar(v, simd.load_f32(x, 5 * k + i), t5)
-        return t0, t1, t2, t3, t4, t5
+    def start(x, place):
+        return simd.repeat_i32(x, place, shift) if offset else simd.zero_i32()
+
+    return start
+
+
+def _ending(halves, minimums):
+    """Integer sums of a unit (of its halves, the first of them scaled) to a token's total.
+
+    ``s``: scales of the halves, minimums of the halves.
+    """
 
     @inlined
-    def multiply(w, groups, k, x, floats, tokens, out, stride):
-        for g in range(groups):
-            place, here, t = w + g * (k * 16 * size), out + 64 * g, 0
-            while t + 6 <= tokens:
-                t0, t1, t2, t3, t4, t5 = six(place, k, floats + 4 * t * k)
-                simd.store_f32x16(here, t * stride, t0)
-                simd.store_f32x16(here, (t + 1) * stride, t1)
-                simd.store_f32x16(here, (t + 2) * stride, t2)
-                simd.store_f32x16(here, (t + 3) * stride, t3)
-                simd.store_f32x16(here, (t + 4) * stride, t4)
-                simd.store_f32x16(here, (t + 5) * stride, t5)
-                t += 6
-            while t < tokens:
-                simd.store_f32x16(here, t * stride, one(place, k, floats + 4 * t * k))
-                t += 1
+    def whole(total, product, s, x):
+        total = simd.fma(simd.scale(simd.to_float(product), simd.load_f32(x, SCALE)), s[0], total)
+        return simd.fma_scalar(s[2], simd.load_f32(x, MOMENT), total) if minimums else total
 
-    return multiply
+    @inlined
+    def split(total, first, product, s, x):
+        factor = simd.load_f32(x, SCALE)
+        total = simd.fma_scalar(simd.fma(simd.to_float(product), s[1], first), factor, total)
+        if minimums:
+            total = simd.fma_scalar(s[2], -factor * F(simd.load_i32(x, FIRST)), total)
+            total = simd.fma_scalar(s[3], -factor * F(simd.load_i32(x, LAST)), total)
+        return total
+
+    return split if halves else whole
+
+
+def _single(code, dot, offset, halves, minimums):
+    """A unit's product with one token's block, added to ``total``."""
+    start, end = _start(offset), _ending(halves, minimums)
+
+    @inlined
+    def quad(total, w, x, half, c):
+        return dot(total, code(w, half, c), simd.repeat_four(x, 16 * half + 4 * c))
+
+    @inlined
+    def whole(total, w, s, x):
+        p = start(x, SUM)
+        p = quad(quad(p, w, x, 0, 0), w, x, 1, 0)
+        p = quad(quad(p, w, x, 0, 1), w, x, 1, 1)
+        p = quad(quad(p, w, x, 0, 2), w, x, 1, 2)
+        p = quad(quad(p, w, x, 0, 3), w, x, 1, 3)
+        return end(total, p, s, x)
+
+    @inlined
+    def split(total, w, s, x):
+        p, q = start(x, FIRST), start(x, LAST)
+        p, q = quad(p, w, x, 0, 0), quad(q, w, x, 1, 0)
+        p, q = quad(p, w, x, 0, 1), quad(q, w, x, 1, 1)
+        p, q = quad(p, w, x, 0, 2), quad(q, w, x, 1, 2)
+        p, q = quad(p, w, x, 0, 3), quad(q, w, x, 1, 3)
+        return end(total, simd.multiply(simd.to_float(p), s[0]), q, s, x)
+
+    return split if halves else whole
+
+
+def _pair(code, dot, offset, halves, minimums):
+    """The units of two groups times the blocks of four tokens, added to eight totals (token, group)."""
+    start, end = _start(offset), _ending(halves, minimums)
+
+    @inlined
+    def starts(x, place):
+        a, b, c, d = start(x[0], place), start(x[1], place), start(x[2], place), start(x[3], place)
+        return (a, a, b, b, c, c, d, d)
+
+    @inlined
+    def quad(p, w, v, x, half, c):
+        a, b, at = code(w, half, c), code(v, half, c), 16 * half + 4 * c
+        x0, x1 = simd.repeat_four(x[0], at), simd.repeat_four(x[1], at)
+        x2, x3 = simd.repeat_four(x[2], at), simd.repeat_four(x[3], at)
+        low = (dot(p[0], a, x0), dot(p[1], b, x0), dot(p[2], a, x1), dot(p[3], b, x1))
+        return (*low, dot(p[4], a, x2), dot(p[5], b, x2), dot(p[6], a, x3), dot(p[7], b, x3))
+
+    @inlined
+    def whole(t, w, v, s, r, x):
+        p = starts(x, SUM)
+        p = quad(quad(p, w, v, x, 0, 0), w, v, x, 1, 0)
+        p = quad(quad(p, w, v, x, 0, 1), w, v, x, 1, 1)
+        p = quad(quad(p, w, v, x, 0, 2), w, v, x, 1, 2)
+        p = quad(quad(p, w, v, x, 0, 3), w, v, x, 1, 3)
+        low = (end(t[0], p[0], s, x[0]), end(t[1], p[1], r, x[0]), end(t[2], p[2], s, x[1]))
+        high = (end(t[4], p[4], s, x[2]), end(t[5], p[5], r, x[2]), end(t[6], p[6], s, x[3]))
+        return (*low, end(t[3], p[3], r, x[1]), *high, end(t[7], p[7], r, x[3]))
+
+    @inlined
+    def scaled(p, s):
+        return simd.multiply(simd.to_float(p), s[0])
+
+    @inlined
+    def split(t, w, v, s, r, x):
+        p = quad(quad(starts(x, FIRST), w, v, x, 0, 0), w, v, x, 0, 1)
+        p = quad(quad(p, w, v, x, 0, 2), w, v, x, 0, 3)
+        f = (scaled(p[0], s), scaled(p[1], r), scaled(p[2], s), scaled(p[3], r))
+        g = (scaled(p[4], s), scaled(p[5], r), scaled(p[6], s), scaled(p[7], r))
+        q = quad(quad(starts(x, LAST), w, v, x, 1, 0), w, v, x, 1, 1)
+        q = quad(quad(q, w, v, x, 1, 2), w, v, x, 1, 3)
+        low = (end(t[0], f[0], q[0], s, x[0]), end(t[1], f[1], q[1], r, x[0]))
+        more = (end(t[2], f[2], q[2], s, x[1]), end(t[3], f[3], q[3], r, x[1]))
+        high = (end(t[4], g[0], q[4], s, x[2]), end(t[5], g[1], q[5], r, x[2]))
+        return (*low, *more, *high, end(t[6], g[2], q[6], s, x[3]), end(t[7], g[3], q[7], r, x[3]))
+
+    return split if halves else whole
