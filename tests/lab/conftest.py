@@ -55,7 +55,7 @@ def lab(tiny_model: think.Model, files: Path, tmp_path_factory: pytest.TempPathF
     )
     made.warm()
     yield made
-    made.thinker.close(0)
+    made.host.close(0)
     made.close()
 
 
@@ -73,7 +73,7 @@ def live(lab: Lab, monkeypatch_session: pytest.MonkeyPatch) -> Iterator[Address]
     """The same behind a real port."""
     monkeypatch_session.setenv("WHYGPU_KEY", KEY)
     address = listen("127.0.0.1", 0)
-    running = server(lab_app(lab, address), lab.thinker)
+    running = server(lab_app(lab, address), lab.host.drain)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [address.listener]}, daemon=True)
     thread.start()
     for _ in range(500):
