@@ -15,7 +15,7 @@ export class Easel {
     this.mark = h("i", { class: "mark", hidden: true });
     this.node = h("div", { class: "easel" }, this.canvas, this.mark, this.tag);
     this.paper = this.canvas.getContext("2d");
-    this.socket = new Socket("/ws/draw", (data) => this.hear(data), () => this.ask());
+    this.socket = new Socket("/ws/draw", (data) => this.hear(data), { opened: () => this.ask(), lost: () => { this.sent.clear(); this.newest = 0; } });
     this.watch = new ResizeObserver(() => this.ask());
     this.watch.observe(this.node);
     this.hands();
@@ -55,7 +55,7 @@ export class Easel {
   }
 
   async hear(data) {
-    if (typeof data === "string") { const said = JSON.parse(data); if (said.error) this.failed(said.error); return; }
+    if (typeof data === "string") { const said = JSON.parse(data); if (said.error) this.failed(t("error.said", { message: said.error })); return; }
     const size = new DataView(data).getUint32(0);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
     const picture = await createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: head.type }));
@@ -75,10 +75,12 @@ export class Easel {
     for (const seq of this.sent.keys()) if (seq <= head.seq) this.sent.delete(seq);
     this.times = [...this.times.filter((time) => now - time < 1000), now];
     head.latency = asked === undefined ? null : now - asked;
-    head.fps = this.times.length;
+    this.latency = head.latency ?? this.latency;
     const cost = head.render_ms + head.encode_ms;
+    head.fps = this.moving ? this.times.length : null;  // at rest nothing is to be drawn: the rate would say so, not how fast
+    head.could = 1000 / cost;
     if (this.moving) this.scale = Math.max(0.45, Math.min(1, this.scale * Math.sqrt(Math.min(1.2, TARGET_MS / Math.max(cost, 1)))));
-    this.tag.textContent = `${this.canvas.width} × ${this.canvas.height} · ${t("draw.tag", { ms: number(head.latency ?? cost, 0), fps: head.fps })}`;
+    this.tag.textContent = `${this.canvas.width} × ${this.canvas.height} · ${t("draw.tag", { cost: number(cost, 1), could: number(head.could, 0), ms: number(this.latency ?? cost, 0) })}`;
     const pixel = head.chain?.pixel;
     this.mark.hidden = !pixel;
     if (pixel) {
@@ -164,7 +166,7 @@ export class Easel {
     let last = performance.now();
     const next = (now) => {
       if (!this.turning) return;
-      if (!this.sent.size || now - last > 400) { this.move(); this.set({ azimuth: this.state.azimuth + (now - last) * 0.03 }, false); last = now; }
+      if (this.sent.size < 2 || now - last > 400) { this.move(); this.set({ azimuth: this.state.azimuth + (now - last) * 0.03 }, false); last = now; }
       this.turning = requestAnimationFrame(next);
     };
     this.turning = requestAnimationFrame(next);
