@@ -34,7 +34,7 @@ def expected(model: think.Model, count: int) -> think.Generation:
 
 def test_models(official: Any, lab: Lab) -> None:
     name = lab.model.architecture.name
-    assert [model.id for model in official.models.list()] == [name]
+    assert next(iter(official.models.list())).id == name
     assert official.models.retrieve(name).id == name
     with pytest.raises(openai.NotFoundError):
         official.models.retrieve("gpt-4o")

@@ -104,7 +104,7 @@ export function conversation({ selected, branched }) {
     node: log, ask, before, branch, clear, select, token,
     begin: ({ reading, dropped }) => { told = { reading, dropped }; },
     end: (message) => { if (said) said.dataset.finish = message.finish; },
-    get last() { return turns.filter((turn) => turn.role === "user").at(-1)?.content ?? question; },
+    get last() { return question ?? turns.filter((turn) => turn.role === "user").at(-1)?.content; },
     get asked() { return question; },
     close: unhear,
   };
