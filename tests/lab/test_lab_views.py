@@ -154,8 +154,9 @@ def test_a_second_turn_does_not_pay_for_the_first(client: TestClient, lab: Lab) 
         text = "".join(each["text"] for each in first if each["op"] == "token")
         turns = [{"role": "user", "content": "abcabcabcabc"}, {"role": "assistant", "content": text}]
         second = say(socket, op="ask", text="th", turns=turns, max_tokens=5)
-        messages = [think.Message(role=turn["role"], content=turn["content"]) for turn in turns]
-        wanted = think.generate(lab.model, [*messages, think.Message(role="user", content="th")], max_tokens=5)
+        said = [*turns, {"role": "user", "content": "th"}]
+        messages = [think.Message(role=turn["role"], content=turn["content"]) for turn in said]
+        wanted = think.generate(lab.model, messages, max_tokens=5)
         assert [each["id"] for each in second if each["op"] == "token"] == [token.id for token in wanted]
         assert second[0]["reading"] == len(wanted.prompt_ids)
         assert second[-1]["reused"] >= first[0]["reading"] - 1
@@ -165,7 +166,8 @@ def test_a_second_turn_does_not_pay_for_the_first(client: TestClient, lab: Lab) 
         assert third[0]["dropped"] in range(2, 12, 2)
         assert third[0]["reading"] <= lab.thinker.context // 2
         assert third[-1]["op"] == "end"
-        assert say(socket, op="ask", text="th", turns=[{"role": "robot", "content": "a"}])[-1]["op"] == "error"
+        robot = [{"role": "robot", "content": "a"}]
+        assert say(socket, op="ask", text="th", turns=robot)[-1]["op"] == "error"
 
 
 def test_stop_ends_an_answer(client: TestClient, lab: Lab) -> None:

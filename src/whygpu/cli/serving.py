@@ -76,15 +76,16 @@ def served(port: int) -> Decorator:
             own = {field.name: given.pop(field.name) for field in fields(Served)}
             return command(Served(**own), **given)
 
-        return functools.reduce(lambda function, option: option(function), reversed(options), called)
+        function: Callable[..., Any] = called
+        for option in reversed(options):
+            function = option(function)
+        return function
 
     return decorated
 
 
 @contextmanager
-def begun(
-    options: Served, employ: "Callable[[Model, str], Any]"
-) -> "Iterator[tuple[Screen, Address, Any]]":
+def begun(options: Served, employ: "Callable[[Model, str], Any]") -> "Iterator[tuple[Screen, Address, Any]]":
     """Listen, load the model, and let ``employ`` make of it what answers; compiled and warm.
 
     ``employ(model, place)`` gives something with ``warm``.
