@@ -144,11 +144,11 @@ def test_a_scene_is_orbited_and_a_vertex_followed(visit: Visit) -> None:
     visit.wait_for_frame(before)
     visit.page.wait_for_timeout(400)
     assert np.abs(visit.picture() - still).mean() > 5
-    assert "az=" in visit.page.url
+    assert "az=" in visit.page.url  # the address follows at rest
     before = visit.frames()
     visit.page.get_by_role("radio", name="Depth").click()
     visit.wait_for_frame(before)
-    visit.page.wait_for_timeout(300)
+    visit.page.wait_for_timeout(400)
     middle = visit.picture()[40:-60, 20:-20]
     grey = np.abs(middle - middle.mean(-1, keepdims=True)).max(-1) < 12
     assert grey.mean() > 0.2  # the surface is grey now
@@ -292,6 +292,7 @@ def test_fingers_turn_move_and_zoom_and_a_file_is_dropped(browser: Any, live: Ad
             touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
         def state() -> dict[str, float]:
+            here.page.wait_for_timeout(200)  # the address follows at rest
             query = parse_qs(urlsplit(here.page.url).fragment.partition("?")[2])
             names = ("az", "el", "zoom", "x", "y")
             return {name: float(query[name][0]) for name in names if name in query}
@@ -379,7 +380,7 @@ def test_with_the_keyboard_alone(visit: Visit) -> None:
     visit.page.keyboard.press("+")
     visit.page.keyboard.press("Enter")
     visit.wait_for_frame(before)
-    assert "az=36" in visit.page.url
+    visit.page.wait_for_url("**az=36**")
     visit.page.evaluate("document.activeElement.blur()")
     tab_to("a[href='#/think']")
     visit.page.keyboard.press("Enter")
