@@ -28,6 +28,9 @@ REFRESHES = """(ms) => new Promise((resolve) => {
   };
   requestAnimationFrame(next);
 })"""
+RESIZE = """(node, [width, height]) => {
+  node.style.cssText = `width:${width + 2}px;height:${height + 2}px;aspect-ratio:auto`;  // and its border
+}"""
 DRAG = """async (ms) => {
   const canvas = document.querySelector(".easel canvas");
   const box = canvas.getBoundingClientRect();
@@ -78,9 +81,7 @@ def orbit(page: Any, scene: str, size: tuple[int, int], seconds: float) -> dict[
     """One nudge at a time, then a steady drag: from the pointer's event to the picture on the canvas."""
     page.evaluate(f"location.hash = '#/draw?scene={scene}'")
     page.wait_for_selector("section.view.draw")
-    page.locator(".easel").evaluate(
-        "(node, [w, h]) => { node.style.cssText = `width:${w + 2}px;height:${h + 2}px;aspect-ratio:auto`; }", size
-    )  # fmt: skip
+    page.locator(".easel").evaluate(RESIZE, size)
     page.wait_for_timeout(800)
     box = page.locator(".easel canvas").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -319,7 +319,7 @@ def test_fingers_turn_move_and_zoom_and_a_file_is_dropped(browser: Any, live: Ad
         here.page.evaluate(DROP, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
         here.page.wait_for_selector("option:has-text('dropped.obj')", state="attached")
         here.page.wait_for_selector(".figures dd:text-is('1')")
-        assert "scene=upload" in here.page.url
+        here.page.wait_for_url("**scene=upload**")
         strip = here.page.locator(".rail nav")
         assert "after" in (strip.get_attribute("class") or "")  # it shows that there is more
         strip.evaluate("(node) => { node.scrollLeft = node.scrollWidth; }")
