@@ -1,9 +1,10 @@
 """Frames of the lab over loopback: how many a second, how long from a wish to its picture, and a prediction.
 
-    python benchmarks/lab.py [--scene torus-knot] [--size 640x480] [--seconds 5]
+    python benchmarks/lab.py [--scene torus-knot] [--size 640x480] [--seconds 5] [--no-browser]
 
 Starts ``whygpu lab`` itself. A wish goes out as soon as a picture has come, two on their way at most, as the
-page does it; decoding the picture is the browser's part and is not in it.
+page does it; decoding the picture is the browser's part and is not in it. Then the same in a real browser
+(``benchmarks/lab_browser.py``): from the hand's event to the drawn canvas, exhibits, predictions.
 """
 
 import argparse
@@ -86,6 +87,7 @@ def main() -> None:
     parser.add_argument("--scene", default="torus-knot")
     parser.add_argument("--size", default="640x480")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--no-browser", action="store_true")
     args = parser.parse_args()
     size = tuple(int(side) for side in args.size.split("x"))
     server = subprocess.Popen(
@@ -107,6 +109,10 @@ def main() -> None:
             "one on its way": asyncio.run(frames(url, args.scene, size, args.seconds, 1)),
             "prediction_ms": prediction(url),
         }
+        if not args.no_browser:
+            from lab_browser import in_a_browser
+
+            found["in a browser"] = in_a_browser(url, KEY, args.scene, size, args.seconds)
         print(json.dumps(found, indent=2))
     finally:
         server.terminate()

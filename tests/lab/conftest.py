@@ -19,19 +19,24 @@ from whygpu.lab.state import Lab
 KEY = "key-of-these-tests"
 
 
-@pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> think.Model:
-    """llama, random weights, 300 tokens, a context of 256, a chat template that has no end token in it."""
+def _write(family: str, path: Path) -> None:
+    """A model of random weights as the tests of ``think`` make it, without a token that ends an answer."""
     source = Path(__file__).parents[1] / "think" / "tiny_models.py"
     spec = importlib.util.spec_from_file_location("tiny_models_for_the_lab", source)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
-    module.llama(path)
+    getattr(module, family)(path)
     # no token ends an answer: lengths are what the tests ask for
     path.write_bytes(path.read_bytes().replace(b"<|im_end|>", b"<|im_and|>"))
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> think.Model:
+    """llama, random weights, 300 tokens, a context of 256, a chat template that has no end token in it."""
+    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
+    _write("llama", path)
     return think.load(path, backend=engine.backend("cpu", threads=1))
 
 
@@ -44,6 +49,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "scenes" / "triangle.obj").write_text(triangle)
     (folder / "secret.obj").write_text(triangle)
     (folder / "scenes" / "way-out.obj").symlink_to(folder / "secret.obj")
+    _write("gpt2", folder / "scenes" / "other.gguf")
+    (folder / "scenes" / "broken.gguf").write_bytes(b"GGUF, but no more")
+    (folder / "scenes" / "way-out.gguf").symlink_to(folder / "secret.obj")
     return folder / "scenes"
 
 
@@ -51,11 +59,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def lab(tiny_model: think.Model, files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     history = tmp_path_factory.mktemp("data") / "lab.sqlite3"
     made = Lab(
-        tiny_model, engine.backend("cpu", threads=2), roots=[str(files)], history=history, slots=4, queue=8
+        tiny_model,
+        engine.backend("cpu", threads=2),
+        place=str(tiny_model.path),
+        roots=[str(files)],
+        history=history,
+        slots=4,
+        queue=8,
     )
     made.warm()
     yield made
-    made.thinker.close(0)
+    made.host.close(0)
     made.close()
 
 
@@ -73,7 +87,7 @@ def live(lab: Lab, monkeypatch_session: pytest.MonkeyPatch) -> Iterator[Address]
     """The same behind a real port."""
     monkeypatch_session.setenv("WHYGPU_KEY", KEY)
     address = listen("127.0.0.1", 0)
-    running = server(lab_app(lab, address), lab.thinker)
+    running = server(lab_app(lab, address), lab.host.drain)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [address.listener]}, daemon=True)
     thread.start()
     for _ in range(500):

@@ -34,7 +34,7 @@ def expected(model: think.Model, count: int) -> think.Generation:
 
 def test_models(official: Any, lab: Lab) -> None:
     name = lab.model.architecture.name
-    assert [model.id for model in official.models.list()] == [name]
+    assert next(iter(official.models.list())).id == name
     assert official.models.retrieve(name).id == name
     with pytest.raises(openai.NotFoundError):
         official.models.retrieve("gpt-4o")
@@ -169,6 +169,20 @@ def test_a_prompt_that_does_not_fit_is_refused(client: TestClient) -> None:
     answer = client.post("/v1/completions", json={"model": "default", "prompt": "a" * 300})
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == "context_length_exceeded"
+
+
+def test_the_official_client_is_told_what_is_wrong(live: Address, official: Any, lab: Lab) -> None:
+    with openai.OpenAI(base_url=f"{live.url}/v1", api_key="wg-wrong", max_retries=0) as stranger:
+        with pytest.raises(openai.AuthenticationError, match="key is missing or wrong"):
+            stranger.models.list()
+        with pytest.raises(openai.AuthenticationError):
+            stranger.completions.create(model="default", prompt="th")
+    with pytest.raises(openai.BadRequestError, match="temperature"):
+        official.completions.create(model="default", prompt="th", temperature=-1)
+    # more than there is room for: as many as there is room for
+    answer = official.completions.create(model="default", prompt="th", max_tokens=10**9, temperature=0)
+    assert answer.choices[0].finish_reason == "length"
+    assert answer.usage.total_tokens == lab.thinker.context
 
 
 def test_a_client_that_leaves_frees_its_slot(official: Any, lab: Lab) -> None:

@@ -134,7 +134,8 @@ def test_tokens_stream_with_candidates_and_branch(client: TestClient, lab: Lab) 
             assert [each["id"] for each in told["candidates"]] == [each.id for each in token.candidates]
         other = tokens[2]["candidates"][1]["id"]
         branch = say(socket, op="branch", at=2, token=other)
-        assert branch[0] == {"op": "start", "at": 3, "prompt_tokens": 1, "reading": 4}
+        start = {"op": "start", "at": 3, "prompt_tokens": 1, "reading": 4, "dropped": 0, "model": "tiny"}
+        assert branch[0] == start
         again = [each["id"] for each in branch if each["op"] == "token"]
         ids = [*lab.model.tokenizer.encode("th"), tokens[0]["id"], tokens[1]["id"], other]
         with engine.using(lab.model.backend):
@@ -144,6 +145,29 @@ def test_tokens_stream_with_candidates_and_branch(client: TestClient, lab: Lab) 
         assert say(socket, op="ask", text="")[-1]["op"] == "error"
         socket.send_text("nonsense")
         assert socket.receive_json()["op"] == "error"
+
+
+def test_a_second_turn_does_not_pay_for_the_first(client: TestClient, lab: Lab) -> None:
+    """The prompt of the second question is what ``think.Chat`` would read, and it begins in the cache."""
+    with client.websocket_connect("ws://127.0.0.1/ws/think", subprotocols=PROTOCOLS) as socket:
+        first = say(socket, op="ask", text="abcabcabcabc", max_tokens=12)
+        text = "".join(each["text"] for each in first if each["op"] == "token")
+        turns = [{"role": "user", "content": "abcabcabcabc"}, {"role": "assistant", "content": text}]
+        second = say(socket, op="ask", text="th", turns=turns, max_tokens=5)
+        said = [*turns, {"role": "user", "content": "th"}]
+        messages = [think.Message(role=turn["role"], content=turn["content"]) for turn in said]
+        wanted = think.generate(lab.model, messages, max_tokens=5)
+        assert [each["id"] for each in second if each["op"] == "token"] == [token.id for token in wanted]
+        assert second[0]["reading"] == len(wanted.prompt_ids)
+        assert second[-1]["reused"] >= first[0]["reading"] - 1
+        # a conversation that does not fit any more loses its oldest turns, not its newest
+        long = [{"role": role, "content": "abc" * 8} for _ in range(6) for role in ("user", "assistant")]
+        third = say(socket, op="ask", text="th", turns=long, max_tokens=5)
+        assert third[0]["dropped"] in range(2, 12, 2)
+        assert third[0]["reading"] <= lab.thinker.context // 2
+        assert third[-1]["op"] == "end"
+        robot = [{"role": "robot", "content": "a"}]
+        assert say(socket, op="ask", text="th", turns=robot)[-1]["op"] == "error"
 
 
 def test_stop_ends_an_answer(client: TestClient, lab: Lab) -> None:

@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute, Route
 from whygpu.lab.bodies import answered
 from whygpu.lab.door import completions, others
 from whygpu.lab.guard import Guard
+from whygpu.lab.host import Host
 from whygpu.lab.openapi import Operation, openapi_routes
-from whygpu.lab.thinker import Thinker
 
 __all__ = ["door_app", "hosts_of"]
 
@@ -28,7 +28,7 @@ def hosts_of(port: int, *names: str) -> frozenset[str]:
 
 
 def door_app(
-    thinker: Thinker,
+    host: Host,
     *,
     key: str,
     hosts: frozenset[str],
@@ -48,7 +48,7 @@ def door_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
         closing()
-        await anyio.to_thread.run_sync(thinker.close)
+        await anyio.to_thread.run_sync(host.close)
 
     routes: list[BaseRoute] = [
         Route("/healthz", _health),
@@ -63,7 +63,7 @@ def door_app(
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={404: _nowhere, 405: _wrong, 500: _broken}
     )
-    app.state.thinker, app.state.started = thinker, int(time())
+    app.state.host, app.state.started = host, int(time())
     for name, value in (state or {}).items():
         setattr(app.state, name, value)
     return Guard(
@@ -73,10 +73,8 @@ def door_app(
 
 async def _health(request: Request) -> Response:
     """Whether it is there, and how busy."""
-    thinker: Thinker = request.app.state.thinker
-    return JSONResponse(
-        {"status": "ok", "active": thinker.active, "waiting": thinker.waiting, "slots": thinker.slots}
-    )
+    host: Host = request.app.state.host
+    return JSONResponse({"status": "ok", **host.busy})
 
 
 def _error(message: str, status: int, kind: str = "invalid_request_error") -> Response:

@@ -2,7 +2,19 @@
 
 from typing import Final
 
-__all__ = ["BODY", "CONNECTIONS", "EMBEDDINGS", "FRAME_SIDE", "RUNS_SHOWN", "TRIANGLES", "UPLOAD"]
+__all__ = [
+    "BODY",
+    "CONNECTIONS",
+    "EMBEDDINGS",
+    "FRAME_SIDE",
+    "LISTED",
+    "LOOKED_AT",
+    "RUNS_SHOWN",
+    "SWITCHES",
+    "TRIANGLES",
+    "TURNS",
+    "UPLOAD",
+]
 
 BODY: Final = 1 << 20
 """Bytes of a JSON request."""
@@ -18,3 +30,11 @@ FRAME_SIDE: Final = 1920
 """Pixels of a frame's longer side."""
 RUNS_SHOWN: Final = 100
 """Of the history, newest first."""
+TURNS: Final = 200
+"""Of a conversation, questions and answers."""
+SWITCHES: Final = 16
+"""Requests that wait for another model at a time."""
+LISTED: Final = 500
+"""Files of one folder that are listed."""
+LOOKED_AT: Final = 20_000
+"""Entries of one folder and those below it that are looked at for that."""

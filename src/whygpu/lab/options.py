@@ -3,15 +3,21 @@
 import os
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from whygpu import think
 from whygpu.engine import Progress, UserError
 from whygpu.lab.app import hosts_of
 from whygpu.lab.guard import new_key
+from whygpu.lab.host import Host
+from whygpu.lab.roots import Roots
 from whygpu.lab.server import bind
+from whygpu.lab.shelf import Shelf
+from whygpu.lab.thinker import Thinker
 
-__all__ = ["KEY_VARIABLE", "Address", "listen", "memory_for_caches"]
+__all__ = ["KEY_VARIABLE", "Address", "hosted", "listen", "load"]
 
 KEY_VARIABLE = "WHYGPU_KEY"
 """The environment variable that may hold the key; an option would stand in the process list."""
@@ -62,3 +68,29 @@ def load(model: str, threads: int | None, device: str, progress: Progress) -> th
     from whygpu import engine
 
     return think.load_or_invent(model, backend=engine.backend(device, threads=threads), progress=progress)
+
+
+def hosted(
+    model: think.Model,
+    place: str,
+    roots: Roots,
+    changed: Callable[[], None] = lambda: None,
+    *,
+    context: int | None = None,
+    **how: Any,
+) -> Host:
+    """A host that begins with ``model`` and can load what else is here, on the same backend.
+
+    ``context`` is meant for the first; another one that has less gives what it has. ``how`` is the thinkers'.
+    """
+    backend = model.backend
+
+    def another(wanted: str, progress: Progress) -> think.Model:
+        return think.load_or_invent(wanted, backend=backend, progress=progress)
+
+    def employ(other: think.Model) -> Thinker:
+        room = None if context is None else min(context, other.architecture.context)
+        return Thinker(other, context=room, memory=memory_for_caches(), **how)
+
+    first = Thinker(model, context=context, memory=memory_for_caches(), **how)
+    return Host(first, Shelf(model, place, roots), another, employ, changed)

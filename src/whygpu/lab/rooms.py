@@ -9,11 +9,13 @@ from whygpu.lab.guard import Guard
 from whygpu.lab.openapi import Operation
 from whygpu.lab.options import Address
 from whygpu.lab.state import Lab
-from whygpu.lab.views import data, draw, pages, think
+from whygpu.lab.views import choice, data, draw, pages, think
 
 __all__ = ["OPERATIONS", "lab_app"]
 
 OPERATIONS = (
+    Operation("get", "/api/models", "Which models can be loaded, and which is."),
+    Operation("post", "/api/models", "Load another; answers in progress end first.", choice.ModelRequest),
     Operation("post", "/api/draw", "One frame of a scene as a picture.", FrameRequest, "image/jpeg"),
     Operation("get", "/api/scenes", "Which scenes can be drawn."),
     Operation("post", "/api/scenes", "Bring a scene: the file as the body, its name in ?name=."),
@@ -39,6 +41,8 @@ def lab_app(lab: Lab, address: Address) -> Guard:
         Route("/static/{name}", answered(pages.static)),
         Route("/words/{lang}", answered(pages.words)),
         Route("/api/facts", answered(data.facts)),
+        Route("/api/models", answered(choice.models)),
+        Route("/api/models", answered(choice.choose), methods=["POST"]),
         Route("/api/draw", answered(draw.draw_still), methods=["POST"]),
         Route("/api/scenes", answered(draw.listed)),
         Route("/api/scenes", answered(draw.upload), methods=["POST"]),
@@ -56,7 +60,7 @@ def lab_app(lab: Lab, address: Address) -> Guard:
         WebSocketRoute("/ws/live", data.live),
     ]
     return door_app(
-        lab.thinker,
+        lab.host,
         key=address.key,
         hosts=address.hosts,
         more=more,

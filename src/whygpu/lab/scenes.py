@@ -4,7 +4,6 @@ import secrets
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ from whygpu.draw.load import FORMATS
 from whygpu.engine import UserError
 from whygpu.lab.errors import Refused, TooLarge, Unknown
 from whygpu.lab.limits import TRIANGLES
+from whygpu.lab.roots import Roots
 
 __all__ = ["Scenes"]
 
-LISTED = 500
 KEPT = 6
 """Scenes in memory; the one not used for longest goes first."""
 UPLOADS = 8
@@ -24,19 +23,10 @@ UPLOADS = 8
 
 
 class Scenes:
-    """Scenes by a name: ``cube``, ``file:ROOT/PATH`` or ``upload:ID``.
+    """Scenes by a name: ``cube``, ``file:ROOT/PATH`` or ``upload:ID``."""
 
-    Raises ``UserError`` for a root that is no folder.
-    """
-
-    def __init__(self, roots: Sequence[str]) -> None:
-        self._roots: dict[str, Path] = {}
-        for root in roots:
-            path = Path(root).expanduser()
-            if not path.is_dir():
-                raise UserError(f"--files {root}: that is no folder; name one whose scenes may be opened")
-            name = path.resolve().name or "files"
-            self._roots[name if name not in self._roots else f"{name}-{len(self._roots)}"] = path.resolve()
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
         self._scenes: OrderedDict[str, draw.Scene] = OrderedDict()
         self._uploads: OrderedDict[str, tuple[str, Path]] = OrderedDict()
         self._folder = tempfile.TemporaryDirectory(prefix="whygpu-lab-")
@@ -44,15 +34,8 @@ class Scenes:
 
     def listed(self) -> dict[str, Any]:
         """What can be chosen."""
-        files: list[dict[str, str]] = []
-        for name, root in self._roots.items():
-            for path in sorted(root.rglob("*")):
-                if len(files) >= LISTED:
-                    break
-                if path.suffix.lower() in FORMATS and path.is_file():
-                    files.append(
-                        {"id": f"file:{name}/{path.relative_to(root).as_posix()}", "name": path.name}
-                    )
+        found = self._roots.found(lambda path: path.suffix.lower() in FORMATS and path.is_file())
+        files = [{"id": f"file:{name}", "name": path.name} for name, path in found]
         with self._lock:
             uploads = [{"id": f"upload:{key}", "name": name} for key, (name, _) in self._uploads.items()]
         return {"built_in": list(draw.BUILT_IN), "files": files, "uploads": uploads, "formats": list(FORMATS)}
@@ -116,15 +99,9 @@ class Scenes:
                     return self._uploads[name[7:]][1]
             raise Unknown(f"scene {name[:40]!r} is not here any more; bring it again")
         if name.startswith("file:"):
-            root, _, rest = name[5:].partition("/")
-            if root in self._roots:
-                path = (self._roots[root] / rest).resolve()
-                if (
-                    path.is_relative_to(self._roots[root])
-                    and path.suffix.lower() in FORMATS
-                    and path.is_file()
-                ):
-                    return path
+            path = self._roots.place(name[5:])
+            if path is not None and path.suffix.lower() in FORMATS and path.is_file():
+                return path
             raise Unknown(f"scene {name[:80]!r} is in none of the folders that were named (--files)")
         if name.partition(":")[0] not in draw.BUILT_IN:
             raise Unknown(f"scene {name[:80]!r} is unknown; built in: {', '.join(draw.BUILT_IN)}")

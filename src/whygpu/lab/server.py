@@ -1,6 +1,7 @@
 """Run an application until SIGTERM or Ctrl-C, then end within two seconds."""
 
 import socket
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -8,7 +9,6 @@ import uvicorn
 
 from whygpu.engine import UserError
 from whygpu.lab.limits import CONNECTIONS
-from whygpu.lab.thinker import Thinker
 
 __all__ = ["bind", "serve", "server"]
 
@@ -17,15 +17,15 @@ PATIENCE = 1
 
 
 class _Server(uvicorn.Server):
-    """Tells the thinker as soon as the signal comes."""
+    """Tells the host as soon as the signal comes."""
 
-    def __init__(self, config: uvicorn.Config, thinker: Thinker) -> None:
+    def __init__(self, config: uvicorn.Config, drain: Callable[[], None]) -> None:
         super().__init__(config)
-        self.thinker = thinker
+        self.drain = drain
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """From a signal handler."""
-        self.thinker.drain()
+        self.drain()
         super().handle_exit(sig, frame)
 
 
@@ -58,12 +58,12 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(app: Any, thinker: Thinker, listener: socket.socket) -> None:
-    """Answer until somebody ends it."""
-    server(app, thinker).run(sockets=[listener])
+def serve(app: Any, drain: Callable[[], None], listener: socket.socket) -> None:
+    """Answer until somebody ends it; ``drain`` is called as soon as the signal comes."""
+    server(app, drain).run(sockets=[listener])
 
 
-def server(app: Any, thinker: Thinker) -> uvicorn.Server:
+def server(app: Any, drain: Callable[[], None]) -> uvicorn.Server:
     """What answers, not yet begun."""
     config = uvicorn.Config(
         app,
@@ -80,4 +80,4 @@ def server(app: Any, thinker: Thinker) -> uvicorn.Server:
         h11_max_incomplete_event_size=1 << 16,
         timeout_keep_alive=30,
     )
-    return _Server(config, thinker)
+    return _Server(config, drain)

@@ -86,7 +86,9 @@ class Thinker:
         self._tasks: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._reading: list[tuple[Sequence, Answer]] = []
         self._saying: list[tuple[Sequence, Answer]] = []
-        self._draining = self._closed = False
+        self._draining = self._closed = self._doing = False
+        self._refuse_waiting = True
+        self._why = "the program is about to end; ask it again when it is back"
         self.steps = self.tokens = 0
         """Decode steps so far, and tokens that they made."""
         self._thread = threading.Thread(target=self._run, name="whygpu-thinker", daemon=True)
@@ -113,7 +115,7 @@ class Thinker:
         answer = Answer(asyncio.get_running_loop())
         with self._change:
             if self._draining:
-                raise Busy("the program is about to end; ask it again when it is back")
+                raise Busy(self._why)
             if len(self._waiting) >= self.queue:
                 raise Busy(f"{len(self._waiting)} questions wait already; ask again a little later")
             self._waiting.append((sequence, answer))
@@ -130,7 +132,9 @@ class Thinker:
         """
         future: Future[T] = Future()
         with self._change:
-            if self._draining or len(self._tasks) >= self.queue:
+            if self._draining:
+                raise Busy(self._why)
+            if len(self._tasks) >= self.queue:
                 raise Busy("too much waits already; ask again a little later")
             self._tasks.append((work, future))
             self._change.notify()
@@ -148,8 +152,19 @@ class Thinker:
 
         self.do(once).result()
 
-    def drain(self) -> None:
-        """Take nothing new: who waits is told so, answers go on. Signal handlers may call it."""
+    @property
+    def working(self) -> bool:
+        """Whether anything is in progress, or waits."""
+        return bool(self.active or self._waiting or self._tasks or self._doing)
+
+    def drain(self, why: str | None = None) -> None:
+        """Take nothing new: who waits is told so, answers go on. Signal handlers may call it.
+
+        ``why``: another model comes; who waits already is still answered.
+        """
+        if why is not None:
+            self._why = why
+        self._refuse_waiting = why is None
         self._draining = True
 
     def close(self, patience: float = 1.0) -> None:
@@ -177,15 +192,19 @@ class Thinker:
                 if ledger is not None and self.heard is not None:
                     self.heard(ledger)
         for _, answer in [*self._reading, *self._saying, *self._waiting]:
-            answer.fail(Gone("the program ended before the answer did"))
+            answer.fail(Gone("the model or the program ended before the answer did"))
         Answer.flush()
+        while self._tasks:
+            future = self._tasks.popleft()[1]
+            if future.set_running_or_notify_cancel():
+                future.set_exception(Gone("the model or the program ended before that was done"))
 
     def _next(self) -> bool:
         """Wait for something to do and admit who fits; False: the end."""
         with self._change:
             while not (self._closed or self._waiting or self._tasks or self._reading or self._saying):
                 self._change.wait(0.5)
-            if self._draining:
+            if self._draining and self._refuse_waiting:
                 while self._waiting:
                     self._waiting.popleft()[1].fail(Gone("the program is about to end; ask it again later"))
             while self._waiting and self._free:
@@ -269,6 +288,13 @@ class Thinker:
             if not self._tasks:
                 return
             work, future = self._tasks.popleft()
+            self._doing = True
+        try:
+            self._do(work, future)
+        finally:
+            self._doing = False
+
+    def _do(self, work: Callable[[], Any], future: "Future[Any]") -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:

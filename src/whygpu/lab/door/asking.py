@@ -8,27 +8,16 @@ from typing import Any
 from whygpu import think
 from whygpu.lab.answer import Answer
 from whygpu.lab.door.schema import ChatRequest, Choosing, CompletionRequest
-from whygpu.lab.errors import Refused, Unknown
+from whygpu.lab.errors import Refused
 from whygpu.lab.sequence import Odd, Sequence
 from whygpu.lab.thinker import Thinker
 from whygpu.think.generate import prompt_ids, rules_for
 
-__all__ = ["chat_sequence", "check_model", "completion_sequence", "head", "odd", "start", "usage"]
-
-
-def check_model(thinker: Thinker, name: str) -> None:
-    """There is one model; its name or ``default`` are known.
-
-    Raises ``Unknown`` for another.
-    """
-    own = thinker.model.architecture.name
-    if name not in (own, "default", thinker.model.source):
-        raise Unknown(f"model {name[:80]!r} is not here; known: {own}, default", "model", "model_not_found")
+__all__ = ["chat_sequence", "completion_sequence", "head", "odd", "start", "usage"]
 
 
 def chat_sequence(thinker: Thinker, request: ChatRequest) -> Sequence:
     """A conversation as what the thinker takes."""
-    check_model(thinker, request.model)
     turns: list[think.Message] = [
         {"role": "system" if turn.role == "developer" else turn.role, "content": turn.words}
         for turn in request.messages
@@ -44,7 +33,6 @@ def chat_sequence(thinker: Thinker, request: ChatRequest) -> Sequence:
 
 def completion_sequence(thinker: Thinker, request: CompletionRequest) -> Sequence:
     """A text as what the thinker takes."""
-    check_model(thinker, request.model)
     prompt: Any = request.prompt if request.prompt is not None else ""
     if isinstance(prompt, list) and prompt and isinstance(prompt[0], str):
         if len(prompt) != 1:

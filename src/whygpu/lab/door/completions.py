@@ -21,14 +21,14 @@ STREAM = {"cache-control": "no-store", "x-accel-buffering": "no"}
 async def chat(request: Request) -> Response:
     """Answer a conversation."""
     asked = await parsed(request, ChatRequest)
-    thinker: Thinker = request.app.state.thinker
+    thinker: Thinker = await request.app.state.host.get(asked.model)
     return await _respond(request, thinker, chat_sequence(thinker, asked), asked, _Chat())
 
 
 async def complete(request: Request) -> Response:
     """Continue a text."""
     asked = await parsed(request, CompletionRequest)
-    thinker: Thinker = request.app.state.thinker
+    thinker: Thinker = await request.app.state.host.get(asked.model)
     return await _respond(request, thinker, completion_sequence(thinker, asked), asked, _Text())
 
 

@@ -2,52 +2,61 @@
 
 import asyncio
 import base64
+import contextlib
 from typing import Any
 
+import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from whygpu import think
 from whygpu.lab.bodies import parsed, while_listening
-from whygpu.lab.door.asking import check_model
 from whygpu.lab.door.schema import EmbeddingRequest
-from whygpu.lab.errors import Refused
+from whygpu.lab.errors import Busy, Refused
+from whygpu.lab.host import Host
 from whygpu.lab.limits import EMBEDDINGS
+from whygpu.lab.shelf import Entry
 from whygpu.lab.thinker import Thinker
 
 __all__ = ["embeddings", "model", "models"]
 
 
-def _model(thinker: Thinker, started: int) -> dict[str, Any]:
-    a = thinker.model.architecture
-    return {
-        "id": a.name,
+def _told(host: Host, entry: Entry, started: int) -> dict[str, Any]:
+    loaded = entry.id == host.entry.id
+    told = {
+        "id": entry.id,
         "object": "model",
         "created": started,
         "owned_by": "whygpu",
-        "context_window": thinker.context,
-        "invented": thinker.model.invented,
+        "loaded": loaded,
     }
+    if loaded:
+        with contextlib.suppress(Busy):  # just being changed
+            thinker = host.thinker
+            told |= {"context_window": thinker.context, "invented": thinker.model.invented}
+    return told
 
 
 async def models(request: Request) -> Response:
-    """The one model that answers."""
-    state = request.app.state
-    return JSONResponse({"object": "list", "data": [_model(state.thinker, state.started)]})
+    """The models that can answer: the one that is loaded first; a request that names another loads it."""
+    host: Host = request.app.state.host
+    entries = await anyio.to_thread.run_sync(host.shelf.entries)
+    ordered = sorted(entries, key=lambda entry: entry.id != host.entry.id)
+    data = [_told(host, entry, request.app.state.started) for entry in ordered]
+    return JSONResponse({"object": "list", "data": data})
 
 
 async def model(request: Request) -> Response:
     """One model by its name."""
-    state = request.app.state
-    check_model(state.thinker, request.path_params["name"])
-    return JSONResponse(_model(state.thinker, state.started))
+    host: Host = request.app.state.host
+    entry = await anyio.to_thread.run_sync(host.find, request.path_params["name"])
+    return JSONResponse(_told(host, entry, request.app.state.started))
 
 
 async def embeddings(request: Request) -> Response:
     """Texts as vectors of length 1."""
     asked = await parsed(request, EmbeddingRequest)
-    thinker: Thinker = request.app.state.thinker
-    check_model(thinker, asked.model)
+    thinker: Thinker = await request.app.state.host.get(asked.model)
     texts = _texts(thinker, asked)
     width = thinker.model.architecture.d_model
     if asked.dimensions not in (None, width):

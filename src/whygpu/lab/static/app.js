@@ -1,6 +1,6 @@
 // The shell: rail, views by the address, language.
-import { get, takeKey } from "./api.js";
-import { h, lang, onLanguage, speak, t } from "./dom.js";
+import { get, line, takeKey } from "./api.js";
+import { h, lang, onLanguage, speak, t, toast } from "./dom.js";
 
 const VIEWS = ["draw", "think", "same", "race", "exhibits", "verify", "predict", "history", "claims"];
 const main = document.getElementById("main");
@@ -23,7 +23,8 @@ export function remember(name, values) {
 async function go() {
   const [name, query] = place();
   if (shown?.name === name) { shown.view.arrive?.(query); return; }
-  const module = await import(`./${name}.js`);
+  let module;
+  try { module = await import(`./${name}.js`); } catch { toast(t("error.away")); return; }
   if (place()[0] !== name) return;
   shown?.view.leave?.();
   for (const [each, link] of links) each === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
@@ -56,13 +57,32 @@ function rail() {
   const machine = facts ? h("span", {}, facts.machine.cpu) : null;
   document.getElementById("rail").append(
     h("a", { class: "brand", href: "#/draw" }, mark, h("span", {}, "whygpu", h("small", { t: "shell.tag" }))),
-    h("nav", { tl: "shell.views" }, list),
+    h("nav", { tl: "shell.views" }, list), h("span", { class: "cue", "aria-hidden": "true" }, "›"),
     h("div", { class: "foot" }, langs, machine, h("a", { href: "/docs", t: "shell.door" })));
+  scrolling(list.parentNode);
   const skip = document.getElementById("skip");
   skip.dataset.t = "shell.skip";
   skip.textContent = t("shell.skip");
   skip.addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
 }
+
+// On a phone the views are a strip that scrolls: its edges fade where there is more.
+function scrolling(strip) {
+  const mark = () => {
+    const left = strip.scrollWidth - strip.clientWidth - strip.scrollLeft;
+    strip.classList.toggle("before", strip.scrollLeft > 4);
+    strip.classList.toggle("after", left > 4);
+  };
+  strip.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(strip);
+  onLanguage(() => requestAnimationFrame(mark));
+}
+
+const away = h("div", { class: "away", role: "status", hidden: true });
+line.addEventListener("away", () => { away.dataset.t = "shell.away"; away.textContent = t("shell.away"); away.hidden = false; });
+line.addEventListener("back", () => { away.hidden = true; });
+line.addEventListener("locked", () => { away.dataset.t = "shell.old_key"; away.textContent = t("shell.old_key"); away.hidden = false; });
+document.body.append(away);
 
 function locked(reason) {
   main.replaceChildren(h("section", { class: "view" }, h("header", {},
@@ -77,7 +97,7 @@ async function start() {
     facts = known ? await get("/api/facts") : null;
   } catch (error) {
     facts = null;
-    if (error.status !== 401) throw error;
+    if (error.status !== 401) { rail(); locked("error.away"); toast(error); return; }
   }
   rail();
   if (!facts) { locked(known ? "shell.old_key" : "shell.no_key"); return; }

@@ -13,15 +13,14 @@ export function make({ query, remember }) {
   const list = h("div", { class: "stack" });
 
   async function load() {
-    try { ({ claims: known } = await get(`/api/claims?lang=${lang()}`)); show(); } catch (error) { toast(error.message); }
+    try { ({ claims: known } = await get(`/api/claims?lang=${lang()}`)); show(); } catch (error) { toast(error); }
   }
 
   function show() {
     remember({ verdict: only, q: words });
     filters.replaceChildren(...["", ...VERDICTS].map((verdict) => {
       const count = known.filter((each) => !verdict || each.verdict === verdict).length;
-      const title = known.find((each) => each.verdict === verdict)?.verdict_title;
-      const button = h("button", { class: "button small", type: "button", onclick: () => { only = verdict; show(); } }, verdict ? h("span", { class: `verdict ${verdict}` }, title ?? verdict) : h("span", { t: "claims.all" }), ` ${number(count)}`);
+      const button = h("button", { class: "button small", type: "button", onclick: () => { only = verdict; show(); } }, verdict ? h("span", { class: `verdict ${verdict}`, t: `claims.verdict.${verdict}` }) : h("span", { t: "claims.all" }), " ", h("span", { class: "count num" }, known.length ? number(count) : "–"));
       button.setAttribute("aria-pressed", String(only === verdict));
       if (only === verdict) button.style.borderColor = "var(--ink)";
       return button;

@@ -90,6 +90,7 @@ export function slider(label, min, max, value, { step = 1, show = String, oninpu
   const input = h("input", { type: "range", min, max, step, value: String(value) });
   input.addEventListener("input", () => { output.textContent = show(+input.value); oninput(+input.value); });
   const field = h("label", { class: "field" }, h("span", { class: "cap" }, h("span", { t: label }), output), input);
+  field.most = (most) => { input.max = most; field.set(min); };
   field.set = (next) => { input.value = next; output.textContent = show(+next); };
   return field;
 }
@@ -107,7 +108,17 @@ export function si(value, unit) {
 }
 export const seconds = (value) => value >= 1 ? `${short(value)} s` : value >= 1e-3 ? `${short(value * 1e3)} ms` : `${short(value * 1e6)} µs`;
 
-export function toast(message) {
+// What went wrong, in words: of the program where it said something, else of its status.
+function explained(error) {
+  if (typeof error === "string") return error;
+  if (error.status === undefined) return error instanceof TypeError ? t("error.away") : String(error.message);
+  if (error.status === 401 || error.status === 421) return t("shell.old_key");
+  if (error.status >= 500 && error.status !== 503) return t("error.fault", { message: error.message });
+  return t("error.said", { message: error.message });
+}
+
+export function toast(error) {
+  const message = explained(error);
   const node = document.getElementById("toast");
   node.textContent = message;
   node.classList.add("on");

@@ -76,7 +76,7 @@ export function make({ facts, query, remember }) {
       scenes.value = id;
       choose(id);
       toast(t("draw.brought", { name }));
-    } catch (error) { toast(error.message); }
+    } catch (error) { toast(error); }
     file.value = "";
   }
 
@@ -90,7 +90,7 @@ export function make({ facts, query, remember }) {
       h("div", {},
         h("div", { class: "tools" }, scenes, h("button", { class: "button", type: "button", t: "draw.open", onclick: () => file.click() }), file, h("span", { class: "push" }), stage),
         easel.node,
-        h("p", { class: "keys" }, ...[["← → ↑ ↓", "orbit"], ["⇧", "pan"], ["+ −", "zoom"], ["0", "reset"], ["⏎", "follow"]].map(([keys, what]) => h("span", {}, h("kbd", {}, keys), " ", h("span", { t: `draw.keys.${what}` }))))),
+        h("p", { class: "keys touch" }, h("span", { t: "draw.touch" })), h("p", { class: "keys keyboard" }, ...[["← → ↑ ↓", "orbit"], ["⇧", "pan"], ["+ −", "zoom"], ["0", "reset"], ["⏎", "follow"]].map(([keys, what]) => h("span", {}, h("kbd", {}, keys), " ", h("span", { t: `draw.keys.${what}` }))))),
       h("div", { class: "stack" },
         h("div", { class: "card" }, list, bar, times),
         h("div", { class: "card" }, h("h2", { t: "draw.chain" }), h("div", { class: "mats" }, Object.values(mats).map((each) => each.node))),

@@ -4,6 +4,7 @@ import { calm, h, number, t } from "./dom.js";
 
 const WIDEST = 960;
 const TARGET_MS = 33;
+const TOLD_MS = 120;
 
 export class Easel {
   // `changed`: told after each change by hand; `framed`: told of each frame.
@@ -15,7 +16,7 @@ export class Easel {
     this.mark = h("i", { class: "mark", hidden: true });
     this.node = h("div", { class: "easel" }, this.canvas, this.mark, this.tag);
     this.paper = this.canvas.getContext("2d");
-    this.socket = new Socket("/ws/draw", (data) => this.hear(data), () => this.ask());
+    this.socket = new Socket("/ws/draw", (data) => this.hear(data), { opened: () => this.ask(), lost: () => { this.sent.clear(); this.newest = 0; } });
     this.watch = new ResizeObserver(() => this.ask());
     this.watch.observe(this.node);
     this.hands();
@@ -32,8 +33,14 @@ export class Easel {
     this.state.azimuth = ((this.state.azimuth % 360) + 360) % 360;
     this.state.elevation = Math.max(-89, Math.min(89, this.state.elevation));
     this.state.zoom = Math.max(0.2, Math.min(20, this.state.zoom));
-    if (byHand) this.changed(this.state);
+    if (byHand) this.keep();
     this.ask();
+  }
+
+  // The address follows at rest: browsers slow down pages that change it at every move.
+  keep() {
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => { if (!this.ended) this.changed(this.state); }, TOLD_MS);
   }
 
   // One wish a screen refresh; the newest stands for all before it.
@@ -44,7 +51,8 @@ export class Easel {
       if (!this.socket.ready || !this.node.isConnected) return;
       const [width, height] = this.size();
       this.seq += 1;
-      this.sent.set(this.seq, performance.now());
+      this.sent.set(this.seq, this.touched ?? performance.now());
+      this.touched = null;
       this.socket.say({ show: { ...this.state, width, height }, seq: this.seq });
     });
   }
@@ -55,7 +63,7 @@ export class Easel {
   }
 
   async hear(data) {
-    if (typeof data === "string") { const said = JSON.parse(data); if (said.error) this.failed(said.error); return; }
+    if (typeof data === "string") { const said = JSON.parse(data); if (said.error) this.failed(t("error.said", { message: said.error })); return; }
     const size = new DataView(data).getUint32(0);
     const head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
     const picture = await createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: head.type }));
@@ -75,22 +83,39 @@ export class Easel {
     for (const seq of this.sent.keys()) if (seq <= head.seq) this.sent.delete(seq);
     this.times = [...this.times.filter((time) => now - time < 1000), now];
     head.latency = asked === undefined ? null : now - asked;
-    head.fps = this.times.length;
+    this.latency = head.latency ?? this.latency;
     const cost = head.render_ms + head.encode_ms;
+    head.fps = this.moving ? this.times.length : null;  // at rest nothing is to be drawn: the rate would say so, not how fast
+    head.could = 1000 / cost;
     if (this.moving) this.scale = Math.max(0.45, Math.min(1, this.scale * Math.sqrt(Math.min(1.2, TARGET_MS / Math.max(cost, 1)))));
-    this.tag.textContent = `${this.canvas.width} × ${this.canvas.height} · ${t("draw.tag", { ms: number(head.latency ?? cost, 0), fps: head.fps })}`;
+    this.head = head;
+    this.tell();
     const pixel = head.chain?.pixel;
     this.mark.hidden = !pixel;
     if (pixel) {
       this.mark.style.left = `${100 * pixel[0] / this.canvas.width}%`;
       this.mark.style.top = `${100 * pixel[1] / this.canvas.height}%`;
     }
+    if (head.latency !== null) this.canvas.dataset.latency = head.latency;
     this.canvas.dataset.frames = (+this.canvas.dataset.frames || 0) + 1;
+  }
+
+  // Figures change eight times a second: nobody reads faster, and text costs the browser more than the picture.
+  tell() {
+    if (this.telling) return;
+    this.telling = setTimeout(() => { this.telling = null; this.told = performance.now(); this.write(this.head); }, Math.max(0, (this.told ?? 0) + TOLD_MS - performance.now()));
+  }
+
+  write(head) {
+    if (this.ended) return;
+    const cost = head.render_ms + head.encode_ms;
+    this.tag.textContent = `${this.canvas.width} × ${this.canvas.height} · ${t("draw.tag", { cost: number(cost, 1), could: number(head.could, 0), ms: number(this.latency ?? cost, 0) })}`;
     this.framed(head);
   }
 
-  // While something moves, pictures may be coarser; at rest they are whole.
-  move() {
+  // While something moves, pictures may be coarser; at rest they are whole. `event`: the hand that moves it.
+  move(event) {
+    this.touched ??= event?.timeStamp;
     this.moving = true;
     clearTimeout(this.rest);
     this.rest = setTimeout(() => { this.moving = false; this.scale = 1; this.ask(); }, 250);
@@ -114,7 +139,7 @@ export class Easel {
       fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
       if (pressed && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > 4) pressed.moved = true;
       const tall = this.node.clientHeight;
-      this.move();
+      this.move(event);
       if (fingers.size === 2) this.set({ zoom: this.state.zoom * spread() / Math.max(before, 1), ...this.panned(dx / 2 / tall, dy / 2 / tall) });
       else if (event.shiftKey || event.buttons & 6) this.set(this.panned(dx / tall, dy / tall));
       else this.set({ azimuth: this.state.azimuth - dx * 0.45, elevation: this.state.elevation + dy * 0.45 });
@@ -130,7 +155,7 @@ export class Easel {
     this.canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     this.canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      this.move();
+      this.move(event);
       this.set({ zoom: this.state.zoom * Math.exp(-event.deltaY * 0.0012) });
     }, { passive: false });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
@@ -154,7 +179,7 @@ export class Easel {
     if (!change) return;
     event.preventDefault();
     this.stop();
-    this.move();
+    this.move(event);
     this.set(change);
   }
 
@@ -164,7 +189,7 @@ export class Easel {
     let last = performance.now();
     const next = (now) => {
       if (!this.turning) return;
-      if (!this.sent.size || now - last > 400) { this.move(); this.set({ azimuth: this.state.azimuth + (now - last) * 0.03 }, false); last = now; }
+      if (this.sent.size < 2 || now - last > 400) { this.move(); this.set({ azimuth: this.state.azimuth + (now - last) * 0.03 }, false); last = now; }
       this.turning = requestAnimationFrame(next);
     };
     this.turning = requestAnimationFrame(next);
@@ -175,6 +200,8 @@ export class Easel {
     this.ended = true;
     this.stop();
     clearTimeout(this.rest);
+    clearTimeout(this.telling);
+    clearTimeout(this.keeping);
     this.watch.disconnect();
     this.socket.close();
   }

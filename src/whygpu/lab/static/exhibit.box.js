@@ -17,7 +17,7 @@ export function exhibitBox() {
       node.innerHTML = text;
       runs += 1;
       await import(`/static/exhibit.js?run=${runs}`);
-    } catch (error) { node.replaceChildren(h("p", { class: "empty" }, error.message)); toast(error.message); }
+    } catch (error) { node.replaceChildren(h("p", { class: "empty", t: "exhibits.failed" })); toast(error); }
     node.setAttribute("aria-busy", "false");
   }
   return { node, show };

@@ -5,10 +5,11 @@ import { exhibitBox } from "./exhibit.box.js";
 export function make({ facts, query, remember }) {
   const box = exhibitBox();
   let now = facts.exhibits.includes(query.get("name")) ? query.get("name") : facts.exhibits[0];
-  const show = (name) => { now = name; remember({ name }); box.show(name); };
+  const show = (name) => { now = name; remember({ name }); menu.value = name; choice.pick(name, true); box.show(name); };
   const choice = segments("exhibits.which", facts.exhibits.map((name) => [name, `exhibits.name.${name}`]), now, show);
   choice.className = "seg wrap";
+  const menu = h("select", { class: "narrow", tl: "exhibits.which", onchange: () => show(menu.value) }, facts.exhibits.map((name) => h("option", { value: name, t: `exhibits.name.${name}` })));
   const unhear = onLanguage(() => box.show(now));
   show(now);
-  return { node: page("exhibits", h("div", { class: "tools" }, choice), box.node), leave: unhear };
+  return { node: page("exhibits", h("div", { class: "tools" }, choice, menu), box.node), leave: unhear };
 }

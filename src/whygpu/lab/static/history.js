@@ -10,10 +10,11 @@ export function make() {
     try {
       const { events } = await get(`/api/timeline?lang=${lang()}`);
       list.replaceChildren(...events.map((event) => h("li", {}, h("time", {}, String(Math.floor(event.year))), h("b", {}, event.title), h("p", { class: "soft" }, event.detail), h("p", { class: "basis" }, event.source))));
-    } catch (error) { toast(error.message); }
+    } catch (error) { toast(error); }
   }
-  const all = () => { load(); box.show("timeline"); };
+  const all = async () => { const loaded = load(); await Promise.all([box.show("timeline"), loaded]); events.hidden = false; };
+  const events = h("div", { class: "card", style: "margin-top:var(--gap)", hidden: true }, h("h2", { t: "history.events" }), h("br"), list);
   const unhear = onLanguage(all);
   all();
-  return { node: page("history", box.node, h("div", { class: "card", style: "margin-top:var(--gap)" }, h("h2", { t: "history.events" }), h("br"), list)), leave: unhear };
+  return { node: page("history", box.node, events), leave: unhear };
 }

@@ -46,5 +46,5 @@ export function inside({ facts, say, text }) {
     h("div", { class: "pair" },
       h("div", {}, h("h3", { t: "inside.embedding" }), embedding, size, near),
       h("div", {}, h("h3", { t: "inside.neurons" }), hidden, awake, loud)));
-  return { node, show, failed: () => { button.disabled = false; } };
+  return { node, show, failed: () => { button.disabled = false; }, model: () => { at = { text: "", layer: 0, position: null }; layer.most(facts.model.layers); body.hidden = true; } };
 }

@@ -1,6 +1,6 @@
 // The ledger as it grows, and the roofline that both kinds of work stand on.
 import { post, Socket } from "./api.js";
-import { color, dark, h, lang, number, onLanguage, percent, short, si, t } from "./dom.js";
+import { color, dark, h, lang, number, onLanguage, percent, short, si, t, toast } from "./dom.js";
 
 const STAGES = ["vertex", "raster", "shade", "prefill", "decode", "other"];
 let loading = null;
@@ -71,7 +71,7 @@ export function liveLedger() {
       const own = points.filter((row) => row.workload === workload);
       traces.push({
         x: own.map((row) => row.flop / row.bytes), y: own.map((row) => row.flop / row.seconds), name: t(`ledger.${workload}`),
-        text: own.map((row) => t(`ledger.stage.${known(row.stage)}`)), mode: "markers+text", textposition: "top center",
+        text: own.map((row) => t(`ledger.stage.${known(row.stage)}`)), mode: "markers+text", textposition: own.map((_, i) => (workload === "think" || i % 2 ? "bottom center" : "top center")),
         textfont: { color: color(workload), size: 12 },
         marker: { color: color(workload), size: 13, symbol: workload === "draw" ? "diamond" : "circle" },
         hovertemplate: "%{text}<br>%{x:.2f} FLOP/B<br>%{y:.3s}FLOP/s<extra></extra>",
@@ -79,10 +79,10 @@ export function liveLedger() {
     }
     const axis = (title, range) => ({ type: "log", title: { text: title, font: { size: 12 } }, range, gridcolor: color("line"), linecolor: color("line"), zeroline: false, tickfont: { size: 11 }, exponentformat: "SI", fixedrange: true, dtick: 1 });
     await Plotly.react(chart.firstChild, traces, {
-      margin: { l: 58, r: 12, t: 8, b: 46 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      margin: { l: 58, r: 12, t: 30, b: 46 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, color: color("soft") }, showlegend: true,
-      legend: { orientation: "h", x: 0.02, y: 0.98, bgcolor: "rgba(0,0,0,0)" },
-      xaxis: axis(t("ledger.x"), [Math.log10(left), Math.log10(right)]), yaxis: axis(t("ledger.y"), [6.5, Math.log10(peak * 4)]),
+      legend: { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)" },
+      xaxis: axis(t("ledger.x"), [Math.log10(left), Math.log10(right)]), yaxis: axis(t("ledger.y"), [Math.min(8.5, ...points.map((row) => Math.floor(2 * Math.log10(row.flop / row.seconds)) / 2 - 0.5)), Math.log10(peak * 4)]),
     }, { displayModeBar: false, responsive: true });
     drawing = false;
   }
@@ -90,7 +90,7 @@ export function liveLedger() {
   const measure = h("button", { class: "button", type: "button", t: "ledger.measure", hidden: true, onclick: () => roof(true) });
   async function roof(force) {
     measure.disabled = true;
-    roofs = await post("/api/roofline", { force, quick: true });
+    try { roofs = await post("/api/roofline", { force, quick: true }); } catch (error) { toast(error); roofs ??= { measured: false }; }
     measure.disabled = false;
     measure.hidden = roofs.measured;
     show();

@@ -53,7 +53,7 @@ export function make({ facts, query, remember }) {
       time.textContent = t("predict.took", { ms: number(performance.now() - started) });
       node.dataset.ms = performance.now() - started;
       show();
-    } catch (error) { toast(error.message); }
+    } catch (error) { toast(error); }
     asking = false;
     if (again) { again = false; ask(); }
   }

@@ -13,7 +13,7 @@ export function make({ facts, query, remember }) {
   let last = "";
 
   function card(what) {
-    const go = h("button", { class: "button", type: "button", t: "verify.run", onclick: () => (go.dataset.t === "verify.cancel" ? post("/api/runs/cancel") : start(what)) });
+    const go = h("button", { class: "button", type: "button", t: "verify.run", onclick: () => (go.dataset.t === "verify.cancel" ? post("/api/runs/cancel").catch(toast) : start(what)) });
     const bar = h("i");
     const step = h("span", { class: "soft" });
     const node = h("div", { class: "card" }, h("h2", { t: `verify.${what}` }), h("p", { class: "soft", t: `verify.${what}.what` }),
@@ -22,7 +22,7 @@ export function make({ facts, query, remember }) {
   }
 
   async function start(what) {
-    try { now(await post("/api/runs", { what, quick })); } catch (error) { toast(error.message); }
+    try { now(await post("/api/runs", { what, quick })); } catch (error) { toast(error); }
   }
 
   function now(run) {
@@ -37,17 +37,18 @@ export function make({ facts, query, remember }) {
       step.textContent = on ? run.step : run.what === what && run.state === "cancelled" ? t("verify.cancelled") : "";
     }
     const mark = `${run.state} ${run.id ?? ""}`;
-    if (run.state === "failed" && mark !== last) toast(run.message);
+    if (run.state === "failed" && mark !== last) toast(t("error.said", { message: run.message }));
     if (mark !== last && run.state !== "running") load(last ? run.id : null);
     last = mark;
   }
 
   async function load(shown = null) {
-    const { runs } = await get("/api/runs");
+    let runs = [];
+    try { ({ runs } = await get("/api/runs")); } catch (error) { toast(error); return; }
     const when = (run) => new Intl.DateTimeFormat(lang() === "zh" ? "zh-CN" : "en", { dateStyle: "medium", timeStyle: "short" }).format(new Date(run.taken_at));
     history.replaceChildren(...runs.map((run) => h("tr", {},
       h("td", {}, when(run)), h("td", { t: `verify.${run.what}` }), h("td", { t: run.quick ? "verify.quick" : "verify.full" }), h("td", { class: "n" }, `${short(run.seconds)} s`), h("td", {}, headline(run)),
-      h("td", { class: "n" }, h("button", { class: "button small", type: "button", t: "verify.show", onclick: () => show(run) }), " ", h("button", { class: "button small", type: "button", tl: "verify.forget", onclick: async () => { await post("/api/runs/forget", { id: run.id }); load(); } }, "×")))));
+      h("td", { class: "n" }, h("button", { class: "button small", type: "button", t: "verify.show", onclick: () => show(run) }), " ", h("button", { class: "button small", type: "button", tl: "verify.forget", onclick: async () => { try { await post("/api/runs/forget", { id: run.id }); } catch (error) { toast(error); } if (open?.id === run.id) { open = null; result.hidden = true; } load(); } }, "×")))));
     if (!runs.length) history.replaceChildren(h("tr", {}, h("td", { colSpan: 6, class: "empty", t: "verify.none" })));
     const run = runs.find((each) => each.id === (shown ?? open?.id));
     if (run) show(run);

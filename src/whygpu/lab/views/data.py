@@ -112,22 +112,14 @@ def _language(request: Request) -> Texts:
 async def facts(request: Request) -> Response:
     """What the pages must know first."""
     lab = _lab(request)
+    await lab.host.get()  # while another model is being loaded, wait
 
     def work() -> dict[str, Any]:
         host = measure.this_host()
         _roofs(lab, measure.kept_roofline())  # so that shares of the bandwidth can be told
-        a = lab.model.architecture
         return {
             "machine": {"cpu": host.cpu, "threads": lab.backend.threads, "memory": host.usable_memory},
-            "model": {
-                "name": a.name,
-                "layers": a.layers,
-                "heads": a.heads,
-                "d_model": a.d_model,
-                "context": lab.thinker.context,
-                "invented": lab.model.invented,
-                "chat": lab.model.chat_template is not None,
-            },
+            "model": lab.told(),
             "scenes": lab.scenes.listed(),
             "models": list(outline_names()),
             "machines": [HERE, *predict.hardware_names()],
@@ -319,8 +311,7 @@ async def live(socket: WebSocket) -> None:
     try:
         while not listening.done():
             shot = lab.live.snapshot()
-            busy = {"active": lab.thinker.active, "waiting": lab.thinker.waiting}
-            said = json.dumps({"ledger": shot["rows"], "run": lab.runs.state, **busy})
+            said = json.dumps({"ledger": shot["rows"], "run": lab.runs.state, **lab.host.busy})
             if said != last:
                 await socket.send_text(said)
                 last = said

@@ -52,6 +52,7 @@ async def words(request: Request) -> Response:
     catalogue = load_catalogue(language)
     said = {key[4:]: text for key, text in catalogue.items() if key.startswith("lab.")}
     said |= {f"exhibits.name.{name}": catalogue[f"exhibit.{name}.title"] for name in exhibits.NAMES}
+    said |= {key: text for key, text in catalogue.items() if key.startswith("claims.verdict.")}
     return JSONResponse(said, headers=FRESH)
 
 

@@ -1,4 +1,4 @@
-"""Think: an answer token by token with the candidates of each, from any of which one may branch."""
+"""Think: a conversation token by token with the candidates of each, from any of which one may branch."""
 
 import asyncio
 import contextlib
@@ -15,13 +15,24 @@ from whygpu.engine import UserError
 from whygpu.lab.answer import Answer
 from whygpu.lab.guard import PROTOCOL
 from whygpu.lab.inside import look
+from whygpu.lab.limits import TURNS
 from whygpu.lab.sequence import Odd, Sequence
 from whygpu.lab.state import Lab
+from whygpu.lab.thinker import Thinker
 from whygpu.models import matmuls
 from whygpu.think.generate import prompt_ids, rules_for
 from whygpu.think.passes import bytes_read
 
 __all__ = ["think_socket"]
+
+
+class Turn(BaseModel):
+    """What was said before."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["user", "assistant"]
+    content: str = Field(max_length=40_000)
 
 
 class Ask(BaseModel):
@@ -31,6 +42,8 @@ class Ask(BaseModel):
 
     op: Literal["ask", "branch", "stop", "inside"]
     text: str = Field("", max_length=20_000)
+    turns: list[Turn] = Field([], max_length=TURNS, description="The conversation before this question.")
+    model: str = Field("default", max_length=400)
     chat: bool = True
     max_tokens: int = Field(64, ge=1, le=1024)
     temperature: float = Field(0.0, ge=0, le=5)
@@ -42,11 +55,33 @@ class Ask(BaseModel):
     position: int | None = Field(None, ge=0, description="inside: which token; none: the last")
 
 
+def prompt_of(thinker: Thinker, asked: Ask) -> tuple[list[int], int]:
+    """The ids of a conversation, and how many of its oldest turns had to go because it would not fit.
+
+    Where some must go, as many go that half of the context is free: the next questions then begin alike, and
+    what they begin with is not computed again.
+    """
+    model, turns = thinker.model, list(asked.turns)
+    chat = asked.chat and model.chat_template is not None
+    limit = thinker.context - min(asked.max_tokens, thinker.context // 4)
+    while True:
+        told: list[think.Message] = [{"role": turn.role, "content": turn.content} for turn in turns]
+        if chat:
+            ids = prompt_ids(model, [*told, {"role": "user", "content": asked.text}], True, None)
+        else:
+            text = "".join(turn["content"] + "\n" * (turn["role"] == "assistant") for turn in told)
+            ids = prompt_ids(model, text + asked.text, False, None)
+        if len(ids) <= limit or not turns:
+            return ids, len(asked.turns) - len(turns)
+        limit, turns = min(limit, thinker.context // 2), turns[2:]
+
+
 class _Talk:
     """One page's conversation with the model."""
 
     def __init__(self, socket: WebSocket) -> None:
-        self.socket, self.lab = socket, socket.app.state.lab
+        self.socket = socket
+        self.lab: Lab = socket.app.state.lab
         self.answer: Answer | None = None
         self.speaking: asyncio.Task[None] | None = None
         self.prompt: list[int] = []
@@ -61,7 +96,9 @@ class _Talk:
             await self._inside(asked)
         else:
             await self.stop()
-            await self._begin(asked)
+            if not asked.text.strip() and asked.op == "ask":
+                raise UserError("the prompt is empty; give the model something to answer")
+            self.speaking = asyncio.create_task(self._answer(asked))
 
     async def stop(self) -> None:
         """End the answer in progress."""
@@ -73,31 +110,48 @@ class _Talk:
                 await self.speaking
             await self.tell({"op": "end", "finish": "interrupted"})
 
-    async def _begin(self, asked: Ask) -> None:
-        lab: Lab = self.lab
+    async def _answer(self, asked: Ask) -> None:
+        """Wait for the model where another one is loaded, then answer."""
+        try:
+            how = asked if asked.op == "ask" else self.how
+            thinker = await self.lab.host.get(how.model if how is not None else "default")
+            sequence, dropped = self._sequence(thinker, asked)
+            self.answer = thinker.ask(sequence)
+            await self.tell(
+                {
+                    "op": "start",
+                    "at": len(self.said),
+                    "prompt_tokens": len(self.prompt),
+                    "reading": sequence.prompt,
+                    "dropped": dropped,
+                    "model": thinker.model.architecture.name,
+                }
+            )
+            await self._speak(thinker, sequence, self.answer)
+        except UserError as error:
+            await self.tell({"op": "error", "message": str(error)})
+
+    def _sequence(self, thinker: Thinker, asked: Ask) -> tuple[Sequence, int]:
+        model, dropped = thinker.model, 0
         if asked.op == "ask":
-            chat = asked.chat and lab.model.chat_template is not None
-            self.prompt, self.said, self.how = prompt_ids(lab.model, asked.text, chat, None), [], asked
+            self.prompt, dropped = prompt_of(thinker, asked)
+            self.said, self.how = [], asked
         elif self.how is None or asked.at > len(self.said):
             raise UserError("there is no such token to branch from; ask first")
-        elif asked.token >= len(lab.model.tokenizer):
-            raise UserError(f"token {asked.token} is outside the vocabulary of {len(lab.model.tokenizer)}")
+        elif asked.token >= len(model.tokenizer):
+            raise UserError(f"token {asked.token} is outside the vocabulary of {len(model.tokenizer)}")
         else:
             self.said = [*self.said[: asked.at], asked.token]
-        how = self.how
-        ids = [*self.prompt, *self.said]
-        room = lab.thinker.context - len(ids)
+        how, ids = self.how, [*self.prompt, *self.said]
+        assert how is not None
+        room = thinker.context - len(ids)
         if room < 1:
-            raise UserError(f"the text has {len(ids)} tokens; {lab.thinker.context} are the most")
+            raise UserError(f"the text has {len(ids)} tokens; {thinker.context} are the most")
         sampler = think.Sampler(how.temperature, seed=how.seed)
-        rules = rules_for(lab.model, max_tokens=min(how.max_tokens, room), context=lab.thinker.context)
-        sequence = Sequence(lab.model, ids, sampler, rules, how.candidates)
-        self.answer = lab.thinker.ask(sequence)
-        start = {"op": "start", "at": len(self.said), "prompt_tokens": len(self.prompt), "reading": len(ids)}
-        await self.tell(start)
-        self.speaking = asyncio.create_task(self._speak(sequence, self.answer))
+        rules = rules_for(model, max_tokens=min(how.max_tokens, room), context=thinker.context)
+        return Sequence(model, ids, sampler, rules, how.candidates), dropped
 
-    async def _speak(self, sequence: Sequence, answer: Answer) -> None:
+    async def _speak(self, thinker: Thinker, sequence: Sequence, answer: Answer) -> None:
         began, first, count = perf_counter(), 0.0, 0
         finish = "interrupted"
         try:
@@ -105,53 +159,49 @@ class _Talk:
                 now = perf_counter()
                 first = first or now
                 count += 1
-                if step.finish is not None:
-                    finish = step.finish
-                if step.token is not None and not step.ends:
-                    self.said.append(step.token.id)
-                    await self.tell(
-                        {
-                            "op": "token",
-                            "at": len(self.said) - 1,
-                            "text": step.text,
-                            **_told(step.token),
-                            "candidates": [_told(each) for each in step.candidates],
-                            **self._speed(sequence, count, first, now),
-                        }
-                    )
+                finish = step.finish or finish
+                if step.token is None or step.ends:
+                    continue
+                self.said.append(step.token.id)
+                await self.tell(
+                    {
+                        "op": "token",
+                        "at": len(self.said) - 1,
+                        "text": step.text,
+                        "reused": sequence.reused,
+                        "first_seconds": first - began,
+                        **_told(step.token),
+                        "candidates": [_told(each) for each in step.candidates],
+                        **self._speed(thinker, sequence, count, first, now),
+                    }
+                )
             spent = {"first_seconds": first - began, "reused": sequence.reused, "tokens": count}
-            await self.tell(
-                {
-                    "op": "end",
-                    "finish": finish,
-                    **spent,
-                    **self._speed(sequence, count, first, perf_counter()),
-                }
-            )
-        except UserError as error:
-            await self.tell({"op": "error", "message": str(error)})
+            speed = self._speed(thinker, sequence, count, first, perf_counter())
+            await self.tell({"op": "end", "finish": finish, **spent, **speed})
         finally:
             answer.cancel()
 
-    def _speed(self, sequence: Sequence, count: int, first: float, now: float) -> dict[str, Any]:
+    def _speed(
+        self, thinker: Thinker, sequence: Sequence, count: int, first: float, now: float
+    ) -> dict[str, Any]:
         """What decoding does now: tokens a second, share of the measured bandwidth, this token's products."""
-        lab: Lab = self.lab
+        model = thinker.model
         rate = (count - 1) / (now - first) if count > 1 and now > first else None
-        read = bytes_read(lab.model, len(sequence.ids))
-        roof = lab.shared.get("bandwidth")
-        works = matmuls(lab.model.architecture, tokens=1, past=len(sequence.ids) - 1)
+        read = bytes_read(model, len(sequence.ids))
+        roof = self.lab.shared.get("bandwidth")
+        works = matmuls(model.architecture, tokens=1, past=len(sequence.ids) - 1)
         return {
             "rate": rate,
             "bytes": read,
             "mbu": rate * read / roof if rate and roof else None,
             "products": sum(work.count * work.batch for work in works),
             "flop": sum(work.flop for work in works),
-            "beside": lab.thinker.active,
+            "beside": thinker.active,
         }
 
     async def _inside(self, asked: Ask) -> None:
-        lab: Lab = self.lab
-        future = lab.thinker.do(lambda: look(lab.model, asked.text, asked.layer, asked.position, lab.shared))
+        thinker, shared = await self.lab.host.get(asked.model), self.lab.shared
+        future = thinker.do(lambda: look(thinker.model, asked.text, asked.layer, asked.position, shared))
         found: dict[str, Any] = await asyncio.wrap_future(future)
         await self.tell({"op": "inside", **found})
 
