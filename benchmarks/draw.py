@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="do not run llvmpipe")
     parser.add_argument("--duck", type=Path, help="Khronos' Duck.glb")
     arguments = parser.parse_args()
-    bandwidth = measure.roofline(quick=True).read_bandwidth
+    bandwidth = measure.roofline(quick=True, force=True).read_bandwidth
     peer = None if arguments.alone else Llvmpipe()
     found = rows(peer, arguments.rounds, bandwidth)
     textured = duck(arguments.duck, arguments.rounds) if arguments.duck else None

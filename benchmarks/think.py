@@ -226,7 +226,7 @@ def main() -> None:
     parser.add_argument("--synthetic", type=Path, help="where to keep the synthetic files [default: nowhere]")
     parser.add_argument("files", nargs="*", type=Path, help="GGUF files [default: as above]")
     arguments = parser.parse_args()
-    bandwidth = measure.roofline(quick=True).read_bandwidth
+    bandwidth = measure.roofline(quick=True, force=True).read_bandwidth
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         for file in arguments.files or files(arguments.synthetic or Path(folder)):

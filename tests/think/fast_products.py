@@ -27,7 +27,7 @@ def multiply(function, w, groups, k, x, tokens, rounded, out):  # type: ignore[n
 
 
 def worst(kind: str, n: int = 40, k: int = 512) -> float:
-    """The largest error of a result, in units of the sum of its terms' magnitudes; for 1, 4, 6, 9 and 15 tokens.
+    """The largest error of a result, in units of the sum of its terms' magnitudes.
 
     The activations are those that the kernel rounded (which is checked too), so only the sums may differ.
     """

@@ -99,7 +99,7 @@ def normalise(x, start, width, vectors, gain, bias, centred, epsilon, out, out_s
 def quantise(x, start, width, out):
     """Round to signed bytes by blocks of 32: x is about code times scale, |code| <= 127.
 
-    ``out`` is the address of ``ROUNDED`` bytes a block: 32 codes; the scale; scale times the sum of the codes,
+    ``out`` is the address of ``ROUNDED`` bytes a block: 32 codes; the scale; scale times their sum,
     which a weight block's minimum multiplies; that sum, and those of the first and of the last 16, all three
     negative, as what an offset of the weights' codes (a power of two) adds to a product.
     """
