@@ -1,6 +1,7 @@
 """What several tests share."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A job that a shell starts in the background ignores Ctrl-C, and so would every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -125,8 +125,11 @@ def test_stdout_holds_the_png_and_nothing_else(tmp_path: Path) -> None:
         assert done.stdout.endswith(b"IEND\xaeB`\x82")
         if extra:
             assert json.loads(done.stderr)["pictures"][0]["file"] == "-"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, check=False, env=buffered
+        )
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert b"disk is full" in done.stderr
     assert list(tmp_path.iterdir()) == []

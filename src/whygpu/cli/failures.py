@@ -40,16 +40,22 @@ def one_clear_line() -> Iterator[None]:
         detail = f" ({error})" if str(error) else ""
         _stop(f"out of memory{detail}; try --quick, a smaller --size or a smaller model")
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or Python complains once more at exit
+        _forget_output()
         sys.exit(0)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.filename is None:
+                _forget_output()
             _stop(f"{error.filename or 'output'}: the disk is full; free some space or write elsewhere")
         if error.errno == errno.ENOMEM or error.errno is None:
             _stop(f"the system refused ({error}); is there too little memory? try --quick or a smaller model")
         _stop(f"{error.filename or 'system'}: {error.strerror or error}")
+
+
+def _forget_output() -> None:
+    """Let what stdout still holds go nowhere, or Python complains once more at exit."""
+    with contextlib.suppress(OSError, ValueError):  # there may be no file behind it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(message: str) -> None:
