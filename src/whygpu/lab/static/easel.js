@@ -109,7 +109,7 @@ export class Easel {
   write(head) {
     if (this.ended) return;
     const cost = head.render_ms + head.encode_ms;
-    this.tag.textContent = `${this.canvas.width} × ${this.canvas.height} · ${t("draw.tag", { cost: number(cost, 1), could: number(head.could, 0), ms: number(this.latency ?? cost, 0) })}`;
+    this.tag.textContent = `${t("draw.tag", { cost: number(cost, 1), could: number(head.could, 0), ms: number(this.latency ?? cost, 0) })} · ${this.canvas.width} × ${this.canvas.height}`;
     this.framed(head);
   }
 
