@@ -101,7 +101,11 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m whygpu models list --json | head -c 1"
     out = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path
+        ["bash", "-o", "pipefail", "-c", f"unset PYTHONUNBUFFERED; {command}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
     assert "Traceback" not in out.stderr
     assert "BrokenPipe" not in out.stderr

@@ -97,4 +97,5 @@ def main(arguments: list[str] | None = None) -> Any:
     mute()
     with one_clear_line():
         whygpu.main(args=arguments, prog_name="whygpu", standalone_mode=False)
+        sys.stdout.flush()  # here, where a full disk or a reader that left is met with one line
     sys.exit(0)
