@@ -92,6 +92,8 @@ def test_validation_in_json(tmp_path: Path) -> None:
         (["predict", "llama-3-8b", "--train"], "--train needs --train-tokens"),
         (["predict", "--validate", "nowhere.csv"], "No such file"),
         (["predict", "missing.gguf"], "no such file"),
+        (["predict", "tests"], "tests: has no config.json"),
+        (["predict", "llama-3-8b", "--on", ""], "--on names no machine"),
         (["predict", "llama-3-8b", "--hardware", "nowhere.csv"], "No such file"),
     ],
 )

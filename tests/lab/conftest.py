@@ -5,9 +5,11 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from visit import CHROMIUM, KEY, Visit
 
 from whygpu import engine, think
 from whygpu.lab.app import hosts_of
@@ -15,8 +17,6 @@ from whygpu.lab.options import Address, listen
 from whygpu.lab.rooms import lab_app
 from whygpu.lab.server import server
 from whygpu.lab.state import Lab
-
-KEY = "key-of-these-tests"
 
 
 def _write(family: str, path: Path) -> None:
@@ -104,3 +104,25 @@ def live(lab: Lab, monkeypatch_session: pytest.MonkeyPatch) -> Iterator[Address]
 def monkeypatch_session() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         yield patch
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's chromium; closed with its module, since Playwright holds the event loop while it runs."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Any, live: Address) -> Iterator[Visit]:
+    """Someone who just came in; nothing was asked of another host, and the console stayed clean."""
+    with Visit(browser, live) as here:
+        yield here
+        assert here.elsewhere == []
+        assert here.console == []

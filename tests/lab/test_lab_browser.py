@@ -3,128 +3,18 @@
 import csv
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from PIL import Image
+from visit import CHROMIUM, Visit
 
 from whygpu import predict
 from whygpu.lab.options import Address
 
-CHROMIUM = shutil.which("chromium")
-playwright = pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
+pytest.importorskip("playwright.sync_api", reason="the playwright package is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
-
-KEY = "key-of-these-tests"
-VIEWS = ("draw", "think", "same", "race", "exhibits", "verify", "predict", "history", "claims")
-SHIFT = """() => new Promise((resolve) => {
-  let sum = 0;
-  new PerformanceObserver((list) => {
-    for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value;
-  })
-    .observe({ type: "layout-shift", buffered: true });
-  setTimeout(() => resolve(sum), 50);
-})"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
-
-
-class Visit:
-    """One person in the lab: what their browser requested, what its console said."""
-
-    def __init__(
-        self, browser: Any, live: Address, width: int = 1280, view: str = "draw", **how: Any
-    ) -> None:
-        self.elsewhere: list[str] = []
-        self.console: list[str] = []
-        self.base = f"{live.url}/"
-        self.context = browser.new_context(viewport={"width": width, "height": 800}, **how)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
-        self.page.on("request", lambda request: self._asked(request.url))
-        self.page.on("console", lambda message: self.console.append(message.text))
-        self.page.on("pageerror", lambda error: self.console.append(str(error)))
-        self.page.goto(f"{self.base}#key={KEY}&lang=en")
-        self.page.wait_for_selector("body[data-ready]")
-        self.go(view)
-
-    def _asked(self, url: str) -> None:
-        if not url.startswith((self.base, self.base.replace("http", "ws"), "data:", "blob:")):
-            self.elsewhere.append(url)
-
-    def go(self, view: str) -> None:
-        self.page.evaluate(f"location.hash = '#/{view}'")
-        self.page.wait_for_selector(f"section.view.{view}")
-
-    def picture(self) -> Any:
-        """What the canvas shows, (height, width, 3)."""
-        import io
-
-        data = self.page.locator(".easel canvas").screenshot()
-        return np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
-
-    def frames(self) -> int:
-        return int(self.page.locator(".easel canvas").get_attribute("data-frames") or 0)
-
-    def wait_for_frame(self, before: int) -> None:
-        for _ in range(400):
-            if self.frames() > before:
-                return
-            self.page.wait_for_timeout(25)
-        raise AssertionError("no new frame came")
-
-    def __enter__(self) -> "Visit":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
-
-
-@pytest.fixture
-def visit(browser: Any, live: Address) -> Iterator[Visit]:
-    with Visit(browser, live) as here:
-        yield here
-        assert here.elsewhere == []
-        assert here.console == []
-
-
-@pytest.mark.parametrize(
-    ("width", "scheme", "views"),
-    [
-        (390, "dark", VIEWS),
-        (1280, "light", ("draw", "think", "verify", "claims")),
-        (1920, "light", ("draw", "think", "same", "predict")),
-    ],
-)
-def test_every_view_fits_in_both_languages(
-    browser: Any, live: Address, width: int, scheme: str, views: tuple[str, ...]
-) -> None:
-    with Visit(browser, live, width, color_scheme=scheme, reduced_motion="reduce") as here:
-        for view in views:
-            here.go(view)
-            for language in ("中文", "English"):
-                here.page.get_by_role("button", name=language, exact=True).click()
-                code = "zh-Hans" if language == "中文" else "en"
-                here.page.wait_for_selector(f"html[lang={code}]")
-                title = here.page.locator("h1").inner_text()
-                assert (language == "中文") == bool(re.search("[\u4e00-\u9fff]", title))
-                here.page.wait_for_timeout(60)
-                assert here.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, view
-            assert here.page.evaluate("document.documentElement.lang") == "en"
-        assert here.elsewhere == []
-        assert here.console == []
 
 
 def test_a_scene_is_orbited_and_a_vertex_followed(visit: Visit) -> None:
@@ -263,19 +153,6 @@ def test_a_prediction_changes_with_a_slider_and_lives_in_the_address(visit: Visi
         assert row["batch"] == "16"
 
 
-def test_errors_are_told_in_words(visit: Visit) -> None:
-    visit.go("predict")
-    visit.page.wait_for_selector(".lane .rate")
-    visit.page.route("**/api/predict", lambda route: route.abort())
-    visit.page.locator("label:has-text('Devices') input").fill("1")
-    visit.page.wait_for_selector(".toast.on:has-text('does not answer')")
-    visit.page.route("**/api/predict", lambda route: route.fulfill(status=500, body="{}"))
-    visit.page.get_by_role("button", name="中文", exact=True).click()
-    visit.page.locator("label:has-text('设备数') input").fill("2")
-    visit.page.wait_for_selector(".toast.on:has-text('实验室程序出错')")
-    visit.console.clear()  # the browser notes failed requests there
-
-
 def test_fingers_turn_move_and_zoom_and_a_file_is_dropped(browser: Any, live: Address) -> None:
     with Visit(browser, live, 390, has_touch=True, is_mobile=True) as here:
         here.wait_for_frame(0)
@@ -360,114 +237,3 @@ def test_exhibits_play_in_the_page(visit: Visit) -> None:
     visit.page.wait_for_selector(".claim")
     visit.go("history")
     visit.page.wait_for_selector(".years li")
-
-
-def test_with_the_keyboard_alone(visit: Visit) -> None:
-    def tab_to(wanted: str) -> None:
-        for _ in range(60):
-            visit.page.keyboard.press("Tab")
-            if visit.page.evaluate(f"document.activeElement.matches({wanted!r})"):
-                return
-        raise AssertionError(f"the tab key does not reach {wanted}")
-
-    visit.wait_for_frame(0)
-    visit.page.evaluate("document.activeElement.blur()")
-    visit.page.keyboard.press("Tab")
-    assert visit.page.evaluate("document.activeElement.id") == "skip"
-    tab_to(".easel canvas")
-    before = visit.frames()
-    visit.page.keyboard.press("ArrowRight")
-    visit.page.keyboard.press("+")
-    visit.page.keyboard.press("Enter")
-    visit.wait_for_frame(before)
-    visit.page.wait_for_url("**az=36**")
-    visit.page.evaluate("document.activeElement.blur()")
-    tab_to("a[href='#/think']")
-    visit.page.keyboard.press("Enter")
-    visit.page.wait_for_selector("section.view.think")
-    tab_to("textarea")
-    visit.page.keyboard.type("th")
-    visit.page.keyboard.press("Enter")
-    visit.page.wait_for_selector(".said[data-finish]")
-    tab_to(".said .tok")
-    place = "[...document.activeElement.parentNode.children].indexOf(document.activeElement)"
-    last = visit.page.evaluate(place)
-    visit.page.keyboard.press("ArrowLeft")
-    assert visit.page.evaluate(place) == last - 1
-    tab_to(".cands button")
-
-
-def test_nothing_moves_while_a_view_loads(browser: Any, live: Address) -> None:
-    """The sum of all shifts (web.dev/cls: below 0.1 is good); nothing is pressed."""
-    for width, views in ((1280, VIEWS), (390, ("draw", "think", "same", "predict", "claims"))):
-        with Visit(browser, live, width) as here:
-            before = 0.0
-            for view in views:
-                here.go(view)
-                here.page.wait_for_timeout(250)
-                now = here.page.evaluate(SHIFT)
-                assert now - before < 0.03, (view, width)
-                before = now
-
-
-def test_less_motion_where_asked_for(browser: Any, live: Address) -> None:
-    with Visit(browser, live, view="same", reduced_motion="reduce") as here:
-        here.wait_for_frame(0)
-        here.page.get_by_role("button", name="Start both").click()
-        here.page.wait_for_selector(".card.t .num:has-text('tok/s')")
-        before = here.frames()
-        here.page.wait_for_timeout(500)
-        assert here.frames() <= before + 1  # the scene stays where it is
-        here.page.get_by_role("button", name="Stop").click()
-
-
-def test_without_the_key_the_page_says_what_to_do(browser: Any, live: Address) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(f"{live.url}/")
-    page.wait_for_selector("text=This page needs the key of this run")
-    context.close()
-
-
-def test_a_page_elsewhere_cannot_read_or_drive(browser: Any, live: Address, tmp_path: Any) -> None:
-    """A real hostile page, on another origin, in the same browser, even where it has learnt the key."""
-    import functools
-    import http.server
-    import threading
-
-    (tmp_path / "index.html").write_text("<!doctype html><title>hostile</title>")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
-    handler.func.log_message = lambda *_: None  # type: ignore[attr-defined]
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:
-        threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{elsewhere.server_port}/")
-        found = page.evaluate(HOSTILE, [live.url, KEY])
-        framed = [frame.url for frame in page.frames[1:]]
-        elsewhere.shutdown()
-        context.close()
-    assert set(found.values()) == {"refused"}
-    assert len(found) == 4
-    assert framed == ["chrome-error://chromewebdata/"]  # the lab lets nobody frame it
-
-
-HOSTILE = """async ([target, key]) => {
-  const tried = async (work) => { try { return await work(); } catch { return "refused"; } };
-  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const body = '{"what":"roofline"}';
-  const read = await tried(async () => (await fetch(`${target}/api/facts`, { headers })).text());
-  const post = { method: "POST", body, headers };
-  const drive = await tried(async () => (await fetch(`${target}/api/runs`, post)).text());
-  const open = await tried(async () => (await fetch(`${target}/static/app.js`)).text());
-  const socket = await new Promise((resolve) => {
-    const socket = new WebSocket(`${target.replace("http", "ws")}/ws/live`, ["whygpu", key]);
-    socket.onmessage = () => resolve("read");
-    socket.onclose = socket.onerror = () => resolve("refused");
-  });
-  const frame = document.createElement("iframe");
-  frame.src = target;
-  document.body.append(frame);
-  await new Promise((resolve) => setTimeout(resolve, 800));
-  return { read, drive, open, socket };
-}"""

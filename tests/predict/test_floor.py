@@ -140,6 +140,10 @@ def test_elsewhere_says_what_to_expect() -> None:
     assert ours.expected is not None
     assert ours.expected.basis == "here"
     assert ours.likely == pytest.approx(4e-3, rel=0.01)
+    fast = predict.own_factor(here, "smollm2-135m", 2.2e-3)  # near this machine's own roof
+    for bound in predict.elsewhere(here, own=fast):
+        assert bound.expected is not None
+        assert bound.seconds <= bound.expected.low <= bound.expected.seconds <= bound.expected.high
 
 
 def test_a_machine_must_make_sense() -> None:

@@ -156,7 +156,9 @@ def _machines(options: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     text = options["machines"]
-    asked = [part.strip() for part in text.split(",") if part.strip()] if text else list(own or names)
+    asked = (
+        [part.strip() for part in text.split(",") if part.strip()] if text is not None else list(own or names)
+    )
     if not asked:
         raise UserError("--on names no machine; list them: whygpu hardware")
     found = []

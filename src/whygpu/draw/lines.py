@@ -43,8 +43,6 @@ def with_lines(scene: Scene, camera: Camera, width: int, height: int, wireframe:
             nodes.append(seen.ribbons(node, mesh.lines, 0.0))
         if mesh.points is not None and len(mesh.points):
             nodes.append(seen.squares(node, mesh.points))
-    if not nodes:
-        return scene
     kept = scene.nodes if wireframe != "through" else ()
     return replace(scene, nodes=(*kept, *(node for node in nodes if node is not None)))
 

@@ -132,7 +132,12 @@ def outline_of_config_file(path: Path) -> Outline:
             raise UserError(f"{file}: larger than {LARGEST >> 20} MiB; this is no config.json")
         values = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{file}: {error.strerror or error}") from error
+        lacks = path.is_dir() and not file.exists()
+        raise UserError(
+            f"{path}: has no config.json; name a model's folder, a GGUF or safetensors file, or a model"
+            if lacks
+            else f"{file}: {error.strerror or error}"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{file}: not a JSON file ({str(error)[:80]})") from error
     if not isinstance(values, dict):

@@ -72,4 +72,6 @@ def _expected(machine: Machine, model: dict[str, Any], context: int, own: float 
         gpu_layers=ALL,
         own=own,
     ).single
-    return replace(floor, expected=Expected(token.seconds, token.low, token.high, token.basis))
+    # both count the bytes of a token, a little differently (within 1 %): no time is shown below the floor
+    seconds, low, high = (max(each, floor.seconds) for each in (token.seconds, token.low, token.high))
+    return replace(floor, expected=Expected(seconds, low, high, token.basis))

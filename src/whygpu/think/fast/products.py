@@ -65,7 +65,11 @@ def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, wide=Fal
 
 
 def _walk(kind):
-    """What repeats in a row: units, bytes before them, bytes of each, bytes of its head."""
+    """What repeats in a row: units, bytes before them, bytes of each, bytes of its head.
+
+    Loops over units end at ``min(left, units)``, which is ``units``, but no constant: unrolled, the loads of
+    eight units mix, and a core reads memory at two thirds of the rate (Q6_K: 21 GB/s instead of 31).
+    """
     form = FORMATS[kind]
     units, before = form.columns // BLOCK, 16 * form.top
     unit = (form.bytes - before) // units
@@ -79,10 +83,10 @@ def _one_token(kind, scales, add):
     @inlined
     def one(w, blocks, x):
         total = simd.zero_f32()
-        for _ in range(blocks // units):
+        for left in range(blocks, 0, -units):
             d, low = first(w)
             w += before
-            for _ in range(units):
+            for _ in range(min(left, units)):
                 total = add(total, w + head, second(d, low, w), x)
                 w += unit
                 x += ROUNDED
@@ -98,10 +102,10 @@ def _one_group(kind, scales, add):
     @inlined
     def tile(w, _, blocks, x, apart, out, __, stride):
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
-        for _ in range(blocks // units):
+        for left in range(blocks, 0, -units):
             d, low = first(w)
             w += before
-            for _ in range(units):
+            for _ in range(min(left, units)):
                 s = second(d, low, w)
                 t0 = add(t0, w + head, s, x)
                 t1 = add(t1, w + head, s, x + apart)
@@ -125,11 +129,11 @@ def _two_groups(kind, scales, add):
     def tile(w, v, blocks, x, apart, out, other, stride):
         z = simd.zero_f32()
         t = (z, z, z, z, z, z, z, z)
-        for _ in range(blocks // units):
+        for left in range(blocks, 0, -units):
             (d, low), (e, lower) = first(w), first(v)
             w += before
             v += before
-            for _ in range(units):
+            for _ in range(min(left, units)):
                 four = (x, x + apart, x + 2 * apart, x + 3 * apart)
                 t = add(t, w + head, v + head, second(d, low, w), second(e, lower, v), four)
                 w += unit
