@@ -52,6 +52,8 @@ class Light:
             raise UserError(f"light: kind {self.kind!r} is unknown; known: directional, point, spot")
         if not self.reach > 0 or not 0 <= self.inner < self.outer <= 90:
             raise UserError("light: it must have reach > 0 and 0 <= inner < outer <= 90 degrees")
+        for name in ("direction", "color", "position"):  # lists and arrays too, which have no hash
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True)

@@ -51,20 +51,22 @@ def map_side(width: int, height: int) -> int:
     return min(max(side, MIN_SIDE), MAX_SIDE)
 
 
-def shadows(lights: Sequence[Light], corners: Matrix, side: int) -> Shadows:
-    """Cameras for the lights that cast shadows; ``corners`` (n, 3) of boxes enclose the scene."""
+def shadows(lights: Sequence[Light], casting: Sequence[bool], corners: Matrix, side: int) -> Shadows:
+    """Cameras for the lights that are ``casting`` shadows; ``corners`` (n, 3) of boxes enclose the scene."""
     cameras: list[Camera] = []
     first, texel = [], []
-    for light in lights:
-        own, size = _cameras(light, corners, side) if light.casts_shadow else ([], (0.0, 0.0))
+    for light, casts in zip(lights, casting, strict=True):
+        own, size = _cameras(light, corners, side) if casts else ([], (0.0, 0.0))
         first.append(len(cameras) if own else -1)
         texel.append(size)
         cameras += own
+    if not cameras:
+        return Shadows(side, (), np.empty((0, 4, 4)), tuple(first), tuple(texel))
     to_map = np.array(
         [[side / 2, 0, 0, side / 2], [0, -side / 2, 0, side / 2], [0, 0, 0.5, 0.5], [0, 0, 0, 1]]
     )
     matrices = [to_map @ projection_matrix(camera, 1.0) @ view_matrix(camera) for camera in cameras]
-    return Shadows(side, tuple(cameras), np.array(matrices).reshape(-1, 4, 4), tuple(first), tuple(texel))
+    return Shadows(side, tuple(cameras), np.array(matrices), tuple(first), tuple(texel))
 
 
 def _cameras(light: Light, corners: Matrix, side: int) -> tuple[list[Camera], tuple[float, float]]:

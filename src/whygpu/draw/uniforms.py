@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from whygpu.draw.camera import projection_matrix, rays, view_matrix
 from whygpu.draw.fast.rules import GUARD, HALF, POSITION_BITS
 from whygpu.draw.light import Background, Light
+from whygpu.draw.material import Color
 from whygpu.draw.nodes import Nodes
 from whygpu.draw.scene import Camera, Scene
 from whygpu.draw.shadow import Shadows, map_side, shadows
@@ -124,11 +125,11 @@ def uniforms(
     clip, grid = exact(chained.transpose(0, 2, 1), nodes.reach)
     gain = 2.0**options.exposure
     lights = _in_world(scene.lights if options.lights is None else options.lights, view)
-    cast = [replace(light, casts_shadow=light.casts_shadow and options.shadows) for light in lights]
-    maps = shadows(
-        cast, scene.geometry.bounds if options.shadows else np.zeros((1, 3)), map_side(width, height)
-    )
-    sight, distance = _sight(camera, width, height)
+    casting = [options.shadows and light.casts_shadow for light in lights]
+    maps = shadows(lights, casting, scene.geometry.bounds, map_side(width, height))
+    towards = rays(camera, width, height)
+    sight, distance = _sight(camera, width, height, towards)
+    rows = _lights(tuple(lights), gain)
     return Uniforms(
         width=width,
         height=height,
@@ -142,13 +143,13 @@ def uniforms(
         linear=nodes.linear,
         viewport=_viewport(width, height),
         depth_scale=1.0 if camera.height is not None else 1.0 / camera.far,
-        rays=rays(camera, width, height).astype(np.float32),
+        rays=towards.astype(np.float32),
         sight=sight,
         distance=distance,
         orthographic=camera.height is not None,
-        lights=_lights(lights, gain),
-        lamps=_lamps(lights, gain, maps),
-        ambient=_ambient(scene) * np.float32(gain),
+        lights=rows,
+        lamps=_lamps(lights, rows, maps),
+        ambient=_ambient(tuple(scene.sky), tuple(scene.ground), gain),
         background=_rows(background, height),
         shadows=maps,
         located=bool(maps.cameras) or any(light.kind != "directional" for light in lights),
@@ -186,10 +187,9 @@ def _materials(nodes: Nodes, gain: float) -> Floats:
     return rows.astype(np.float32)
 
 
-def _sight(camera: Camera, width: int, height: int) -> tuple[Matrix, Matrix]:
-    """How a pixel and a distance give a place in the world."""
+def _sight(camera: Camera, width: int, height: int, towards: Matrix) -> tuple[Matrix, Matrix]:
+    """How a pixel and a distance give a place in the world; ``towards``: the camera's rays."""
     eye = np.asarray(camera.eye, np.float64)
-    towards = rays(camera, width, height)
     zero = np.zeros((2, 3))
     if camera.height is None:
         return np.concatenate([eye[None], zero, -towards]), np.array([0.0, camera.far])
@@ -247,7 +247,8 @@ def _in_world(lights: Sequence[Light] | None, view: Matrix) -> Sequence[Light]:
     return [replace(light, direction=tuple((turn @ light.direction).tolist())) for light in DEFAULT_LIGHTS]
 
 
-def _lights(lights: Sequence[Light], gain: float) -> Floats:
+@functools.lru_cache(16)
+def _lights(lights: tuple[Light, ...], gain: float) -> Floats:
     rows = []
     for light in lights:
         towards = -np.asarray(light.direction, np.float64)
@@ -255,9 +256,9 @@ def _lights(lights: Sequence[Light], gain: float) -> Floats:
     return np.array(rows, np.float32).reshape(-1, 6)
 
 
-def _lamps(lights: Sequence[Light], gain: float, maps: Shadows) -> Matrix:
+def _lamps(lights: Sequence[Light], vectors: Floats, maps: Shadows) -> Matrix:
     rows = np.zeros((len(lights), LAMP))
-    rows[:, :6] = _lights(lights, gain)
+    rows[:, :6] = vectors
     for row, light, first, texel in zip(rows, lights, maps.first, maps.texel, strict=True):
         inner, outer = (math.cos(math.radians(angle)) for angle in (light.inner, light.outer))
         scale = 1 / max(0.001, inner - outer)  # KHR_lights_punctual
@@ -267,9 +268,10 @@ def _lamps(lights: Sequence[Light], gain: float, maps: Shadows) -> Matrix:
     return rows
 
 
-def _ambient(scene: Scene) -> Floats:
-    sky, ground = np.asarray(scene.sky), np.asarray(scene.ground)
-    return np.stack([sky + ground, sky - ground]).astype(np.float32) / np.float32(2)
+@functools.lru_cache(16)
+def _ambient(sky: Color, ground: Color, gain: float) -> Floats:
+    above, below = np.asarray(sky), np.asarray(ground)
+    return np.stack([above + below, above - below]).astype(np.float32) / np.float32(2) * np.float32(gain)
 
 
 @functools.lru_cache(8)

@@ -24,7 +24,7 @@ import numba
 from whygpu.engine.cache import cache_dir
 from whygpu.engine.threads import available_threads
 
-__all__ = ["address", "beside", "cache_folder", "helper", "inlined", "is_cached", "kernel"]
+__all__ = ["INLINED", "address", "beside", "cache_folder", "helper", "inlined", "is_cached", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,6 +56,9 @@ numba.config.CACHE_DIR = os.fspath(cache_folder())  # type: ignore[attr-defined]
 # (which would cost an atomic operation wherever an array is handed to a helper).
 _options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
+INLINED = {**_options, "no_cpython_wrapper": True, "forceinline": True}
+"""How a helper is compiled into its callers; for ``numba.extending.overload``."""
+
 
 def kernel(function: F) -> F:
     """Compile a function that works on a band of the data; runs without the GIL."""
@@ -81,8 +84,7 @@ def _survive_damage(compiled: Any) -> None:
 
 def inlined(function: F) -> F:
     """Compile a helper into each kernel that calls it; it cannot be called from Python."""
-    options = {**_options, "no_cpython_wrapper": True, "forceinline": True}
-    compiled: F = numba.njit(**options)(function)
+    compiled: F = numba.njit(**INLINED)(function)
     return compiled
 
 
@@ -125,7 +127,7 @@ def beside(compiled: Any, statement: str) -> Callable[[], None]:
     compiled. Nothing is started where the cache has it, or where there is one core. Should the process fail,
     the kernel is compiled here when it is needed.
     """
-    if getattr(compiled, "signatures", ()) or is_cached(compiled):
+    if getattr(compiled, "overloads", ()) or is_cached(compiled):
         return lambda: None
     folder = cache_folder()
     shared = folder.is_relative_to(cache_dir()) and sys.executable and not getattr(sys, "frozen", False)

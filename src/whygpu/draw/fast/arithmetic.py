@@ -1,18 +1,26 @@
-"""Roots and the sRGB curve, from operations that vectorise.
-
-The hardware's approximate reciprocal roots differ from maker to maker; its exact root and division give the
-same bits everywhere, and cost less than Newton's steps after a guess.
-"""
+"""Unit vectors and the sRGB curve, for one pixel or for 16 of them."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
+import sys
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from whygpu.engine.jit import inlined
+from whygpu.engine.simd import Vector, choose, inverse_root, larger, quick_root, smaller, truncate
+from whygpu.engine.simd.vectors import repeat
 
-__all__ = ["inverse_root", "srgb"]
+__all__ = ["ALPHA_AT", "OPAQUE", "packed", "unit"]
 
-_HALF = np.float32(0.5)
+# Where red, green, blue and alpha stand in the 32 bits of a pixel whose bytes are RGBA.
+RED_AT, GREEN_AT, BLUE_AT = (0, 8, 16) if sys.byteorder == "little" else (24, 16, 8)
+ALPHA_AT = 24 if sys.byteorder == "little" else 0
+OPAQUE = 255 << ALPHA_AT
+
+_TINY = np.float32(1e-30)
 # The sRGB curve above 0.0031308 as a polynomial in the root of the linear value: interpolated at 200
 # Chebyshev nodes by least squares; off by at most 0.13 of an 8-bit step.
 _C0, _C1, _C2 = np.float32(-0.03925528), np.float32(1.5002971), np.float32(-1.2969983)
@@ -20,17 +28,45 @@ _C3, _C4, _C5 = np.float32(1.7751777), np.float32(-1.3546826), np.float32(0.4156
 
 
 @inlined
-def inverse_root(x):
-    """1 / sqrt(x) of a positive float32."""
-    return np.float32(1) / np.sqrt(x)
+def unit(x, y, z):
+    """The vector of that direction whose length is 1; of no direction, zero."""
+    inverse = inverse_root(larger(x * x + y * y + z * z, _TINY))
+    return x * inverse, y * inverse, z * inverse
 
 
 @inlined
-def srgb(linear):
+def _srgb(linear):
     """Linear light to an sRGB byte, int32 (IEC 61966-2-1); out of range is clipped, NaN is 0."""
-    x = linear if linear > 0 else np.float32(0)
-    x = x if x < 1 else np.float32(1)
-    t = np.sqrt(x)
+    x = smaller(larger(linear, np.float32(0)), np.float32(1))
+    t = quick_root(x)
     curve = _C0 + t * (_C1 + t * (_C2 + t * (_C3 + t * (_C4 + t * _C5))))
-    value = curve if x > np.float32(0.0031308) else np.float32(12.92) * x
-    return np.int32(value * np.float32(255) + _HALF)
+    value = choose(x, np.float32(0.0031308), curve, np.float32(12.92) * x)
+    return truncate(value * np.float32(255) + np.float32(0.5))
+
+
+@intrinsic
+def _joined(typing_context, red, green, blue, alpha):
+    """The 32 bits of pixels from numbers up to 255, and from what alpha's bits are."""
+    kind = red if isinstance(red, Vector) else types.int32
+
+    def code(context, builder, signature, args):
+        word = ir.IntType(32)
+        value = args[3]
+        if isinstance(kind, Vector):
+            value = repeat(builder, value, kind.count)
+        for part, place in zip(args[:3], (RED_AT, GREEN_AT, BLUE_AT), strict=True):
+            by = (
+                ir.Constant(kind.ir, [place] * kind.count)
+                if isinstance(kind, Vector)
+                else ir.Constant(word, place)
+            )
+            value = builder.or_(value, builder.shl(part, by))
+        return value
+
+    return kind(kind, kind, kind, types.int32), code
+
+
+@inlined
+def packed(red, green, blue, alpha):
+    """The 32 bits of a pixel: linear light encoded as sRGB, alpha from 0 to 255 << ALPHA_AT."""
+    return _joined(_srgb(red), _srgb(green), _srgb(blue), np.int32(alpha))

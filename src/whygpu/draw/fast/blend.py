@@ -4,9 +4,9 @@
 
 import numpy as np
 
+from whygpu.draw.fast.arithmetic import ALPHA_AT, packed
 from whygpu.draw.fast.bins import node_of
 from whygpu.draw.fast.fragments import SOLID
-from whygpu.draw.fast.shade import ALPHA_AT, packed
 from whygpu.engine.jit import inlined, kernel
 from whygpu.engine.sync import claim
 

@@ -20,6 +20,9 @@ __all__ = ["RAW", "fetch"]
 RAW = 13
 """int64 of working space a pixel: four words of each corner, and the centre of a run's first pixel."""
 
+MANY = 1 << 20
+"""Vertices whose records fill the caches, so that asking for them ahead pays."""
+
 _CENTER = 12 * STRIDE
 _1, _2 = np.uintp(1), np.uintp(2)
 
@@ -27,12 +30,13 @@ _1, _2 = np.uintp(1), np.uintp(2)
 @inlined
 def _copy(count, runs, owners, x, y, triangles, records, normals, raw, places, full):
     """Copy each run's corners; all arrays but ``owners`` and ``runs`` are flat."""
-    for run in range(count):
-        t = np.uintp(3 * owners[runs[FIRST + run]])
-        for corner in range(3):
-            v = triangles[t + np.uintp(corner)]
-            prefetch(records, 2 * v)
-            prefetch(normals, 2 * v)
+    if records.shape[0] > 2 * MANY:
+        for run in range(count):
+            t = np.uintp(3 * owners[runs[FIRST + run]])
+            for corner in range(3):
+                v = triangles[t + np.uintp(corner)]
+                prefetch(records, 2 * v)
+                prefetch(normals, 2 * v)
     for run in range(count):
         first = runs[FIRST + run]
         t = np.uintp(3 * owners[first])
@@ -123,7 +127,15 @@ def fetch(
     for corner in range(3):
         to = 3 * corner * STRIDE
         fars = corners[FARS + corner * STRIDE :]
-        _unpack(count, raw[4 * corner * STRIDE :], raw[_CENTER:], corners[to:], attributes[to:], fars, full)
+        _unpack(
+            (count + 7) & -8,
+            raw[4 * corner * STRIDE :],
+            raw[_CENTER:],
+            corners[to:],
+            attributes[to:],
+            fars,
+            full,
+        )
     if cut:
         _clipped(
             count, runs, owners, triangles, positions, matrix, grid, viewport, depth_scale, raw, corners, full

@@ -1,28 +1,23 @@
-"""Lighting of a block of pixels: loops that the compiler vectorises, however short the runs are.
+"""Lighting, 16 pixels at once and most of it in registers, however short the runs are.
 
-The formulas are those of ``portable.light``, fractions brought together. ``full`` is None where material and
-lights are the same for all pixels of a segment.
+The formulas are those of ``portable.light``, fractions brought together. ``light_plain`` is for segments of
+one material under lights that come from one direction each; the rest is for ``full`` pictures, where textures
+and shadows come between the steps, in a block's working space.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg"
 
 import numpy as np
 
-from whygpu.draw.fast.arithmetic import inverse_root
+from whygpu.draw.fast.arithmetic import OPAQUE, packed, unit
 from whygpu.draw.fast.fields import (
-    BLUE,
-    EMISSIVE_B,
-    EMISSIVE_G,
     EMISSIVE_R,
-    GREEN,
     HIDDEN_EYE,
     LX,
     LY,
     LZ,
     METAL,
     NX,
-    NY,
-    NZ,
     OCCLUSION,
     PX,
     PY,
@@ -31,49 +26,129 @@ from whygpu.draw.fast.fields import (
     SCALE,
     STRENGTH,
     STRIDE,
-    SUM_B,
-    SUM_G,
     SUM_R,
     TO_EYE,
     VX,
-    VY,
-    VZ,
     WX,
     WY,
     WZ,
 )  # fmt: skip
 from whygpu.draw.fast.shadow import shade_lamp
+from whygpu.draw.fast.vectors import LANES, keep_three, three
 from whygpu.engine.jit import inlined
+from whygpu.engine.simd import (
+    count_from,
+    larger,
+    load_f32x16,
+    magnitude,
+    quick_root,
+    smaller,
+    splat_f32,
+    store_f32x16,
+    store_i32x16,
+)
 
-__all__ = ["DIELECTRIC", "SMOOTHEST", "ambient_light", "arrive", "light", "prepare"]
+__all__ = ["DIELECTRIC", "SMOOTHEST", "ambient_light", "arrive", "light", "light_plain", "prepare"]
 
 DIELECTRIC = 0.04
 """What a surface that is no metal reflects of light that falls on it straight."""
 SMOOTHEST = 4e-5
 """The least roughness to the fourth power: a smoother surface's highlight would be lost between pixels."""
 
-_F0, _LEAST = np.float32(DIELECTRIC), np.float32(SMOOTHEST)
+_F0, _LEAST, _TINY = np.float32(DIELECTRIC), np.float32(SMOOTHEST), np.float32(1e-30)
+_0, _HALF, _1, _2 = np.float32(0), np.float32(0.5), np.float32(1), np.float32(2)
 
 
 @inlined
-def prepare(space, count, row, x, rays, material, colored, full):
-    """Turn a block's raw attributes into unit vectors and base colours."""
-    tiny = np.float32(1e-30)
-    for i in range(count):
-        nx, ny, nz = space[NX + i], space[NY + i], space[NZ + i]
-        inverse = inverse_root(max(nx * nx + ny * ny + nz * nz, tiny))
-        space[NX + i], space[NY + i], space[NZ + i] = nx * inverse, ny * inverse, nz * inverse
+def _base(space, i, material, colored):
+    """The base colour; with vertex colours it is interpolated times a scale."""
     if colored:
-        for i in range(count):
-            scale = inverse_root(max(space[SCALE + i], tiny))
-            scale = scale * scale
-            space[RED + i], space[GREEN + i] = space[RED + i] * scale, space[GREEN + i] * scale
-            space[BLUE + i] = space[BLUE + i] * scale
-    else:
-        for i in range(count):
-            space[RED + i], space[GREEN + i], space[BLUE + i] = material[0], material[1], material[2]
-    if full is not None or not is_matte(material):
-        _look(space, count, row, x, rays, full)
+        scale = _1 / larger(load_f32x16(space, SCALE + i), _TINY)
+        red, green, blue = three(space, RED, i)
+        return red * scale, green * scale, blue * scale
+    return splat_f32(material[0]), splat_f32(material[1]), splat_f32(material[2])
+
+
+@inlined
+def _to_eye(column, row, rays):
+    """The unit vector to the eye from pixels of the picture."""
+    return unit(
+        rays[0, 0] + row * rays[2, 0] + column * rays[1, 0],
+        rays[0, 1] + row * rays[2, 1] + column * rays[1, 1],
+        rays[0, 2] + row * rays[2, 2] + column * rays[1, 2],
+    )
+
+
+@inlined
+def _around(ambient, up):
+    """What sky and ground send from where a unit vector points, whose part upwards is ``up``."""
+    return (
+        ambient[0, 0] + up * ambient[1, 0],
+        ambient[0, 1] + up * ambient[1, 1],
+        ambient[0, 2] + up * ambient[1, 2],
+    )
+
+
+@inlined
+def _sharpness(rough):
+    """The model's alpha squared."""
+    return larger((rough * rough) * (rough * rough), _LEAST)
+
+
+@inlined
+def _mirrored(color, metallic, plain, gain, grazing):
+    """How much of a channel is mirrored, of what comes from all around."""
+    mirror = color * metallic + plain
+    return mirror + (larger(gain, mirror) - mirror) * grazing
+
+
+@inlined
+def _ambient(base, ny, to_eye, vy, metallic, rough, specular, ambient):
+    """What sky and ground send to the eye, from a surface that may mirror."""
+    keep = _1 - metallic
+    plain = _F0 * specular * keep
+    gain = (_1 - rough) * (metallic + specular * keep)  # the second is reflectance at grazing incidence
+    grazing = _1 - smaller(magnitude(to_eye), _1)
+    grazing = grazing * (grazing * grazing) * (grazing * grazing)
+    red, green, blue = base
+    from_r, from_g, from_b = _around(ambient, ny)
+    back_r, back_g, back_b = _around(ambient, _2 * to_eye * ny - vy)  # where the reflected ray comes from
+    return (
+        red * keep * from_r + _mirrored(red, metallic, plain, gain, grazing) * back_r,
+        green * keep * from_g + _mirrored(green, metallic, plain, gain, grazing) * back_g,
+        blue * keep * from_b + _mirrored(blue, metallic, plain, gain, grazing) * back_b,
+    )
+
+
+@inlined
+def _hidden(cosine, alpha2):
+    """The part of the masking term that one direction has (Smith, for GGX)."""
+    return cosine + quick_root(alpha2 + (_1 - alpha2) * (cosine * cosine))
+
+
+@inlined
+def _gloss(cosine, along, to_eye, hidden_eye, metallic, alpha2, specular):
+    """Microfacets that mirror (GGX, Smith, Schlick): what a light's share is made of, see ``_reflected``.
+
+    ``cosine`` is that between normal and light, ``along`` that between light and eye.
+    """
+    keep = _1 - metallic
+    half2 = larger(_2 + _2 * along, np.float32(1e-6))
+    both = cosine + to_eye
+    spread = larger(both * both * (alpha2 - _1) + half2, alpha2 * half2)
+    hidden = _hidden(larger(cosine, _0), alpha2) * hidden_eye
+    gloss = alpha2 * (half2 * half2) / (spread * spread * hidden)
+    off = _1 - smaller(_HALF * quick_root(half2), _1)
+    schlick = off * (off * off) * (off * off)
+    diffuse = keep * (_1 - specular * (_F0 + (_1 - _F0) * schlick))
+    mirror = (_1 - schlick) * gloss  # of what is reflected straight; the rest whatever the colour
+    return diffuse, mirror, (metallic + specular * keep) * schlick * gloss
+
+
+@inlined
+def _reflected(color, diffuse, mirror, rest, metallic, plain):
+    """What a channel reflects of a light."""
+    return color * diffuse + (color * metallic + plain) * mirror + rest
 
 
 @inlined
@@ -83,89 +158,95 @@ def is_matte(material):
 
 
 @inlined
-def _look(space, count, row, x, rays, full):
-    """The unit vectors to the eye."""
-    tiny = np.float32(1e-30)
-    start_x = rays[0, 0] + row * rays[2, 0]
-    start_y = rays[0, 1] + row * rays[2, 1]
-    start_z = rays[0, 2] + row * rays[2, 2]
-    for i in range(count):
-        column = np.float32(x + i)
-        if full is not None:
-            column, line = space[PX + i], space[PY + i]
-            start_x = rays[0, 0] + line * rays[2, 0]
-            start_y = rays[0, 1] + line * rays[2, 1]
-            start_z = rays[0, 2] + line * rays[2, 2]
-        vx, vy, vz = (
-            start_x + column * rays[1, 0],
-            start_y + column * rays[1, 1],
-            start_z + column * rays[1, 2],
+def light_plain(space, count, row, x, rays, material, colored, ambient, lights, colors, at):
+    """Light a segment and encode it: pixels go to ``colors`` (int32) from ``at`` on."""
+    if is_matte(material):
+        _plain_matte(space, count, material, colored, ambient, lights, colors, at)
+    else:
+        _plain_glossy(space, count, row, x, rays, material, colored, ambient, lights, colors, at)
+
+
+@inlined
+def _plain_matte(space, count, material, colored, ambient, lights, colors, at):
+    for i in range(0, count, LANES):
+        nx, ny, nz = three(space, NX, i)
+        nx, ny, nz = unit(nx, ny, nz)
+        red, green, blue = _base(space, i, material, colored)
+        from_r, from_g, from_b = _around(ambient, ny)
+        for lamp in lights:
+            facing = larger(nx * lamp[0] + ny * lamp[1] + nz * lamp[2], _0)
+            from_r = from_r + facing * lamp[3]
+            from_g = from_g + facing * lamp[4]
+            from_b = from_b + facing * lamp[5]
+        color = packed(
+            red * from_r + material[4], green * from_g + material[5], blue * from_b + material[6], OPAQUE
         )
-        inverse = inverse_root(max(vx * vx + vy * vy + vz * vz, tiny))
-        space[VX + i], space[VY + i], space[VZ + i] = vx * inverse, vy * inverse, vz * inverse
+        store_i32x16(colors, at + i, color)
 
 
 @inlined
-def _matte_ambient(space, count, ambient, material):
-    """What sky and ground send to a surface that mirrors nothing."""
-    mean_r, mean_g, mean_b = ambient[0, 0], ambient[0, 1], ambient[0, 2]
-    tilt_r, tilt_g, tilt_b = ambient[1, 0], ambient[1, 1], ambient[1, 2]
-    for i in range(count):
-        ny = space[NY + i]
-        space[SUM_R + i] = material[4] + space[RED + i] * (mean_r + tilt_r * ny)
-        space[SUM_G + i] = material[5] + space[GREEN + i] * (mean_g + tilt_g * ny)
-        space[SUM_B + i] = material[6] + space[BLUE + i] * (mean_b + tilt_b * ny)
-
-
-@inlined
-def ambient_light(space, count, ambient, material, full):
-    """Start a block's light sums with what it emits, and what sky and ground send."""
-    if full is None and is_matte(material):
-        _matte_ambient(space, count, ambient, material)
-        return
-    one, two = np.float32(1), np.float32(2)
+def _plain_glossy(space, count, row, x, rays, material, colored, ambient, lights, colors, at):
     metallic, rough, specular = material[3], material[7], material[15]
-    mean_r, mean_g, mean_b = ambient[0, 0], ambient[0, 1], ambient[0, 2]
-    tilt_r, tilt_g, tilt_b = ambient[1, 0], ambient[1, 1], ambient[1, 2]
-    for i in range(count):
-        emissive_r, emissive_g, emissive_b, arriving = material[4], material[5], material[6], one
-        if full is not None:
-            metallic, rough, arriving = space[METAL + i], space[ROUGH + i], space[OCCLUSION + i]
-            emissive_r, emissive_g = space[EMISSIVE_R + i], space[EMISSIVE_G + i]
-            emissive_b = space[EMISSIVE_B + i]
-        keep = one - metallic
-        plain = _F0 * specular * keep
-        most = metallic + specular * keep  # reflectance at grazing incidence
-        alpha2 = max((rough * rough) * (rough * rough), _LEAST)
-        ny, vy = space[NY + i], space[VY + i]
-        to_eye = space[NX + i] * space[VX + i] + ny * vy + space[NZ + i] * space[VZ + i]
-        eye = abs(to_eye)
-        space[TO_EYE + i] = to_eye
-        space[HIDDEN_EYE + i] = eye + np.sqrt(alpha2 + (one - alpha2) * (eye * eye))
-        grazing = one - min(eye, one)
-        grazing2 = grazing * grazing
-        grazing = grazing2 * grazing2 * grazing
-        up = two * to_eye * ny - vy  # of the reflected ray
-        red, green, blue, gain = space[RED + i], space[GREEN + i], space[BLUE + i], (one - rough) * most
-        mirror = red * metallic + plain
-        mirror = mirror + (max(gain, mirror) - mirror) * grazing
-        around = red * keep * (mean_r + tilt_r * ny) + mirror * (mean_r + tilt_r * up)
-        space[SUM_R + i] = emissive_r + around * arriving
-        mirror = green * metallic + plain
-        mirror = mirror + (max(gain, mirror) - mirror) * grazing
-        around = green * keep * (mean_g + tilt_g * ny) + mirror * (mean_g + tilt_g * up)
-        space[SUM_G + i] = emissive_g + around * arriving
-        mirror = blue * metallic + plain
-        mirror = mirror + (max(gain, mirror) - mirror) * grazing
-        around = blue * keep * (mean_b + tilt_b * ny) + mirror * (mean_b + tilt_b * up)
-        space[SUM_B + i] = emissive_b + around * arriving
+    plain, alpha2 = _F0 * specular * (_1 - metallic), _sharpness(rough)
+    for i in range(0, count, LANES):
+        nx, ny, nz = three(space, NX, i)
+        nx, ny, nz = unit(nx, ny, nz)
+        vx, vy, vz = _to_eye(count_from(np.float32(x + i)), row, rays)
+        base = _base(space, i, material, colored)
+        red, green, blue = base
+        to_eye = nx * vx + ny * vy + nz * vz
+        hidden_eye = _hidden(magnitude(to_eye), alpha2)
+        sum_r, sum_g, sum_b = _ambient(base, ny, to_eye, vy, metallic, rough, specular, ambient)
+        for lamp in lights:
+            cosine = nx * lamp[0] + ny * lamp[1] + nz * lamp[2]
+            along = vx * lamp[0] + vy * lamp[1] + vz * lamp[2]
+            diffuse, mirror, rest = _gloss(cosine, along, to_eye, hidden_eye, metallic, alpha2, specular)
+            facing = larger(cosine, _0)
+            sum_r = sum_r + facing * lamp[3] * _reflected(red, diffuse, mirror, rest, metallic, plain)
+            sum_g = sum_g + facing * lamp[4] * _reflected(green, diffuse, mirror, rest, metallic, plain)
+            sum_b = sum_b + facing * lamp[5] * _reflected(blue, diffuse, mirror, rest, metallic, plain)
+        color = packed(sum_r + material[4], sum_g + material[5], sum_b + material[6], OPAQUE)
+        store_i32x16(colors, at + i, color)
+
+
+@inlined
+def prepare(space, count, rays, material, colored):
+    """Turn a block's raw attributes into unit vectors and base colours."""
+    for i in range(0, count, LANES):
+        nx, ny, nz = three(space, NX, i)
+        nx, ny, nz = unit(nx, ny, nz)
+        keep_three(space, NX, i, nx, ny, nz)
+        red, green, blue = _base(space, i, material, colored)
+        keep_three(space, RED, i, red, green, blue)
+        vx, vy, vz = _to_eye(load_f32x16(space, PX + i), load_f32x16(space, PY + i), rays)
+        keep_three(space, VX, i, vx, vy, vz)
+
+
+@inlined
+def ambient_light(space, count, ambient, material):
+    """Start a block's light sums with what it emits, and what sky and ground send."""
+    specular = material[15]
+    for i in range(0, count, LANES):
+        nx, ny, nz = three(space, NX, i)
+        vx, vy, vz = three(space, VX, i)
+        to_eye = nx * vx + ny * vy + nz * vz
+        metallic, rough = load_f32x16(space, METAL + i), load_f32x16(space, ROUGH + i)
+        store_f32x16(space, TO_EYE + i, to_eye)
+        store_f32x16(space, HIDDEN_EYE + i, _hidden(magnitude(to_eye), _sharpness(rough)))
+        base, emissive = three(space, RED, i), three(space, EMISSIVE_R, i)
+        red, green, blue = _ambient(base, ny, to_eye, vy, metallic, rough, specular, ambient)
+        arriving = load_f32x16(space, OCCLUSION + i)
+        keep_three(
+            space, SUM_R, i,
+            red * arriving + emissive[0], green * arriving + emissive[1], blue * arriving + emissive[2],
+        )  # fmt: skip
 
 
 @inlined
 def _from_point(space, places, count, lamp, at):
     """Direction and strength of a light that has a place: distance and, of a spot, the cone."""
     ax, ay, az = np.float32(lamp[0]), np.float32(lamp[1]), np.float32(lamp[2])
-    for i in range(count):
+    for i in range((count + LANES - 1) & -LANES):
         dx, dy, dz = lamp[7] - places[WX + i], lamp[8] - places[WY + i], lamp[9] - places[WZ + i]
         away2 = max((dx * dx + dy * dy) + dz * dz, 1e-30)
         away = np.sqrt(away2)
@@ -187,7 +268,7 @@ def arrive(space, places, count, lamp, at, full):
     if lamp[6] > 0:
         _from_point(space, places, count, lamp, at)
     else:
-        for i in range(count):
+        for i in range((count + LANES - 1) & -LANES):
             space[LX + i], space[LY + i], space[LZ + i], space[STRENGTH + i] = ax, ay, az, np.float32(1)
             at[2 * STRIDE + i] = 0.0
     if lamp[13] >= 0:
@@ -197,64 +278,51 @@ def arrive(space, places, count, lamp, at, full):
 @inlined
 def light(space, places, count, lights, material, at, full):
     """Add every light's share to a block's sums: glTF 2.0, appendix B."""
-    matte = is_matte(material)
     for lamp in range(lights.shape[0]):
-        if full is not None:
-            arrive(space, places, count, full.lamps[lamp], at, full)
-        if matte:
-            _matte(space, count, lights[lamp], full)
+        arrive(space, places, count, full.lamps[lamp], at, full)
+        if is_matte(material):
+            _matte(space, count, lights[lamp])
         else:
-            _glossy(space, count, lights[lamp], material, full)
+            _glossy(space, count, lights[lamp], material[15])
 
 
 @inlined
-def _matte(space, count, lamp, full):
+def _add(space, i, lamp, facing, red, green, blue):
+    """Add a light's share to the sums."""
+    sum_r, sum_g, sum_b = three(space, SUM_R, i)
+    facing = facing * load_f32x16(space, STRENGTH + i)
+    keep_three(
+        space, SUM_R, i,
+        sum_r + facing * lamp[3] * red, sum_g + facing * lamp[4] * green, sum_b + facing * lamp[5] * blue,
+    )  # fmt: skip
+
+
+@inlined
+def _matte(space, count, lamp):
     """Lambert's law alone."""
-    lx, ly, lz = lamp[0], lamp[1], lamp[2]
-    lamp_r, lamp_g, lamp_b = lamp[3], lamp[4], lamp[5]
-    for i in range(count):
-        if full is not None:
-            lx, ly, lz = space[LX + i], space[LY + i], space[LZ + i]
-        facing = max(space[NX + i] * lx + space[NY + i] * ly + space[NZ + i] * lz, np.float32(0))
-        if full is not None:
-            facing = facing * space[STRENGTH + i]
-        space[SUM_R + i] += lamp_r * facing * space[RED + i]
-        space[SUM_G + i] += lamp_g * facing * space[GREEN + i]
-        space[SUM_B + i] += lamp_b * facing * space[BLUE + i]
+    for i in range(0, count, LANES):
+        nx, ny, nz = three(space, NX, i)
+        lx, ly, lz = three(space, LX, i)
+        red, green, blue = three(space, RED, i)
+        _add(space, i, lamp, larger(nx * lx + ny * ly + nz * lz, _0), red, green, blue)
 
 
 @inlined
-def _glossy(space, count, lamp, material, full):
-    """The whole model: a diffuse part, and microfacets that mirror (GGX, Smith, Schlick)."""
-    one, two, zero, half = np.float32(1), np.float32(2), np.float32(0), np.float32(0.5)
-    metallic, rough, specular = material[3], material[7], material[15]
-    lx, ly, lz = lamp[0], lamp[1], lamp[2]
-    lamp_r, lamp_g, lamp_b = lamp[3], lamp[4], lamp[5]
-    for i in range(count):
-        if full is not None:
-            metallic, rough = space[METAL + i], space[ROUGH + i]
-            lx, ly, lz = space[LX + i], space[LY + i], space[LZ + i]
-        keep = one - metallic
-        plain = _F0 * specular * keep
-        most = metallic + specular * keep
-        alpha2 = max((rough * rough) * (rough * rough), _LEAST)
-        cosine = space[NX + i] * lx + space[NY + i] * ly + space[NZ + i] * lz
-        along = space[VX + i] * lx + space[VY + i] * ly + space[VZ + i] * lz
-        half2 = max(two + two * along, np.float32(1e-6))
-        both = cosine + space[TO_EYE + i]
-        spread = max(both * both * (alpha2 - one) + half2, alpha2 * half2)
-        facing = max(cosine, zero)
-        hidden = (facing + np.sqrt(alpha2 + (one - alpha2) * (facing * facing))) * space[HIDDEN_EYE + i]
-        gloss = alpha2 * (half2 * half2) / (spread * spread * hidden)
-        off = one - min(half * np.sqrt(half2), one)
-        off2 = off * off
-        schlick = off2 * off2 * off
-        diffuse = keep * (one - specular * (_F0 + (one - _F0) * schlick))
-        mirror = (one - schlick) * gloss  # of what is reflected straight; the rest whatever the colour
-        rest = most * schlick * gloss
-        if full is not None:
-            facing = facing * space[STRENGTH + i]
-        red, green, blue = space[RED + i], space[GREEN + i], space[BLUE + i]
-        space[SUM_R + i] += lamp_r * facing * (red * diffuse + (red * metallic + plain) * mirror + rest)
-        space[SUM_G + i] += lamp_g * facing * (green * diffuse + (green * metallic + plain) * mirror + rest)
-        space[SUM_B + i] += lamp_b * facing * (blue * diffuse + (blue * metallic + plain) * mirror + rest)
+def _glossy(space, count, lamp, specular):
+    """The whole model."""
+    for i in range(0, count, LANES):
+        nx, ny, nz = three(space, NX, i)
+        vx, vy, vz = three(space, VX, i)
+        lx, ly, lz = three(space, LX, i)
+        red, green, blue = three(space, RED, i)
+        metallic, alpha2 = load_f32x16(space, METAL + i), _sharpness(load_f32x16(space, ROUGH + i))
+        cosine, along = nx * lx + ny * ly + nz * lz, vx * lx + vy * ly + vz * lz
+        to_eye, hidden_eye = load_f32x16(space, TO_EYE + i), load_f32x16(space, HIDDEN_EYE + i)
+        diffuse, mirror, rest = _gloss(cosine, along, to_eye, hidden_eye, metallic, alpha2, specular)
+        plain = _F0 * specular * (_1 - metallic)
+        _add(
+            space, i, lamp, larger(cosine, _0),
+            _reflected(red, diffuse, mirror, rest, metallic, plain),
+            _reflected(green, diffuse, mirror, rest, metallic, plain),
+            _reflected(blue, diffuse, mirror, rest, metallic, plain),
+        )  # fmt: skip

@@ -8,18 +8,21 @@ a plain loop over arrays, so that neither the memory's delay nor a division hold
 not needed.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment, var-annotated"
 
 import numpy as np
 
 from whygpu.draw.fast.block import STEP, WORD, changes, lowest, prefetch, ramp
 from whygpu.draw.fast.fields import ALPHA, PX, PY, SCALE, STRIDE, TX, WX
 from whygpu.draw.fast.rules import ONE, OUTSIDE
+from whygpu.draw.fast.vectors import LANES
 from whygpu.engine.jit import inlined
+from whygpu.engine.simd import count_from, store_f32x16, store_f64x16
 
 __all__ = [
     "ALPHAS",
     "ATTRIBUTES",
+    "COLOR",
     "COLORS",
     "CORNERS",
     "FAR",
@@ -45,10 +48,11 @@ __all__ = [
 
 # Working space a pixel: int32 of runs, float64 of corners, float32 of attributes and of their linear
 # functions, float64 of the linear functions that must be finer.
-RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 3, 15, 45, 23, 16
+RUNS, CORNERS, ATTRIBUTES, LINEAR, FUNCTIONS = 4, 15, 45, 23, 16
 
 FIRST, LENGTH = 0, STRIDE  # of a run: its first pixel, its pixels
 PIECES = 2 * STRIDE  # where the triangle changes, one more than there are pieces
+COLOR = 3 * STRIDE  # of pixels: their 32 bits
 FARS, _WEIGHTS = 9 * STRIDE, 12 * STRIDE  # of the three corners: distance; then their weights
 COLORS = 9 * STRIDE  # of the three corners, after their normals
 ALPHAS, TANGENTS, UVS = 18 * STRIDE, 21 * STRIDE, 33 * STRIDE  # then these
@@ -116,7 +120,7 @@ def find_runs(piece, pieces, owners, low, high, cut, triangles, records, runs):
     Returns how many runs there are, where the last one ends, the piece where the search ended. With ``cut``,
     where vertices may have been clipped, a triangle that has one is taken pixel by pixel.
     """
-    count, stop = 0, 0
+    count, stop, lit = 0, 0, 0
     while piece < pieces:
         first, end = runs[PIECES + piece], runs[PIECES + piece + 1]
         triangle = owners[first]
@@ -132,8 +136,9 @@ def find_runs(piece, pieces, owners, low, high, cut, triangles, records, runs):
                 runs[FIRST + count], runs[LENGTH + count] = first, end - first
                 count += 1
             stop = end
+            lit += end - first
         piece += 1
-    return count, stop, piece
+    return count, stop, lit, piece
 
 
 @inlined
@@ -258,7 +263,15 @@ def lay(count, runs, linear, colored, space):
     for run in range(count):
         first, of = runs[FIRST + run], linear[run:]
         nx, ny, nz, dnx, dny, dnz = of[0], of[_Y], of[_Z], of[3 * STRIDE], of[4 * STRIDE], of[5 * STRIDE]
-        for i in range(0, runs[LENGTH + run], STEP):
+        length = runs[LENGTH + run]
+        if length > 2 * STEP and not colored:
+            for i in range(0, length, LANES):
+                along = count_from(np.float32(i))
+                store_f32x16(space, first + i, along * dnx + nx)
+                store_f32x16(space, first + i + _Y, along * dny + ny)
+                store_f32x16(space, first + i + _Z, along * dnz + nz)
+            continue
+        for i in range(0, length, STEP):
             ramp(space, first + i, nx, dnx, i)
             ramp(space, first + i + _Y, ny, dny, i)
             ramp(space, first + i + _Z, nz, dnz, i)
@@ -290,6 +303,7 @@ def lay_full(count, runs, x, y, linear, functions, space, distances, places, ful
         if dalpha != 0:
             for i in range(first, first + length):
                 space[ALPHA + i] /= space[SCALE + i]
-        value, step_far, scale, far = fine[FAR], fine[FAR + STRIDE], fine[SCALE_X], distances[first:]
-        for i in range(length):
-            far[WX + i] = (value + step_far * np.float64(i)) / (1.0 + scale * np.float64(i))
+        value, step_far, scale = fine[FAR], fine[FAR + STRIDE], fine[SCALE_X]
+        for i in range(0, length, LANES):
+            along = count_from(np.float64(i))
+            store_f64x16(distances, WX + first + i, (along * step_far + value) / (along * scale + 1.0))

@@ -6,66 +6,47 @@ The kernel has two variants: plain, and with ``full`` for textures, shadows, alp
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
-import sys
-
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from whygpu.draw.fast.arithmetic import srgb
+from whygpu.draw.fast.arithmetic import OPAQUE, packed
 from whygpu.draw.fast.bins import node_of
 from whygpu.draw.fast.fetch import fetch
-from whygpu.draw.fast.fields import ALPHA, BLOCK, BLUE, GREEN, NX, NY, NZ, RED, STRIDE, SUM_B, SUM_G, SUM_R
-from whygpu.draw.fast.light import ambient_light, light, prepare
-from whygpu.draw.fast.runs import PIECES, find_runs, lay, lay_full, split, weigh, weigh_full
+from whygpu.draw.fast.fields import ALPHA, BLOCK, BLUE, GREEN, NX, NY, NZ, RED, SUM_B, SUM_G, SUM_R
+from whygpu.draw.fast.light import ambient_light, light, light_plain, prepare
+from whygpu.draw.fast.runs import COLOR, PIECES, find_runs, lay, lay_full, split, weigh, weigh_full
 from whygpu.draw.fast.surface import locate, make_up, texture
 from whygpu.draw.fast.texture import CUTOFF_TIE
-from whygpu.engine.jit import inlined, kernel
+from whygpu.draw.fast.vectors import LANES
+from whygpu.engine.jit import INLINED, inlined, kernel
+from whygpu.engine.simd import load_f32x16, store_i32x16
 from whygpu.engine.sync import claim
 
-__all__ = ["packed", "shade"]
+__all__ = ["shade"]
 
-WIDE = STRIDE - BLOCK
-"""Pixels are lit in whole vectors, up to the gap between two fields."""
 ROWS = 8
 """Rows that a thread takes at a time."""
 
-# Where red, green, blue and alpha stand in the 32 bits of a pixel whose bytes are RGBA.
-RED_AT, GREEN_AT, BLUE_AT = (0, 8, 16) if sys.byteorder == "little" else (24, 16, 8)
-ALPHA_AT = 24 if sys.byteorder == "little" else 0
-OPAQUE = 255 << ALPHA_AT
-
 
 @inlined
-def packed(red, green, blue, alpha):
-    """The 32 bits of a pixel: linear light encoded as sRGB, alpha from 0 to 255 << ALPHA_AT."""
-    return np.int32(alpha | srgb(red) << RED_AT | srgb(green) << GREEN_AT | srgb(blue) << BLUE_AT)
-
-
-@inlined
-def _keep(space, count, y, x, owners, empty, pixels, at, places, full):
-    """Encode a segment into the picture, or keep its linear colours for the list; returns pixels lit."""
+def _keep(space, count, y, x, owners, colors, begin, at, places, full):
+    """Encode a segment's light, or keep its linear colours for the list."""
     if full.facing.shape[0] > 0:
         _face(space, count, owners, full.facing[y, x:])
     if places.shape[0] > 0:
-        return _store(space, count, owners, full.colors, at)
-    return _encode(space, count, owners, empty, pixels)
+        _store(space, count, owners, full.colors, at)
+        return
+    for i in range(0, count, LANES):
+        red, green = load_f32x16(space, SUM_R + i), load_f32x16(space, SUM_G + i)
+        store_i32x16(colors, COLOR + begin + i, packed(red, green, load_f32x16(space, SUM_B + i), OPAQUE))
 
 
 @inlined
-def _encode(space, count, owners, empty, out):
-    """Write sRGB where a triangle is seen, the background elsewhere; returns how many pixels are lit."""
-    lit = 0
-    for i in range(count):
-        color = packed(space[SUM_R + i], space[SUM_G + i], space[SUM_B + i], OPAQUE)
-        out[i] = color if owners[i] >= 0 else empty
-        lit += owners[i] >= 0
-    return lit
-
-
-@inlined
-def _clear(pixels, empty):
-    """Show the background."""
-    for i in range(pixels.shape[0]):
-        pixels[i] = empty
+def _show(owners, colors, empty, out):
+    """Write a block's colours where a triangle is seen, the background elsewhere."""
+    for i in range(owners.shape[0]):
+        out[i] = colors[i] if owners[i] >= 0 else empty
 
 
 @inlined
@@ -74,12 +55,12 @@ def _finish(space, count, material):
     zero, one = np.float32(0), np.float32(1)
     if material[11] > 0:
         gain = material[14]
-        for i in range(count):
+        for i in range((count + LANES - 1) & -LANES):
             space[SUM_R + i] = space[RED + i] * gain
             space[SUM_G + i] = space[GREEN + i] * gain
             space[SUM_B + i] = space[BLUE + i] * gain
     mode, cutoff = material[10], material[9] - np.float32(CUTOFF_TIE)
-    for i in range(count):
+    for i in range((count + LANES - 1) & -LANES):
         alpha = space[ALPHA + i]
         masked = one if alpha >= cutoff else zero
         blended = min(max(alpha, zero), one)
@@ -89,14 +70,11 @@ def _finish(space, count, material):
 @inlined
 def _store(space, count, owners, colors, first):
     """Keep linear colour and alpha of listed pixels, from row ``first`` of ``colors`` on."""
-    lit = 0
     for i in range(count):
         if owners[i] >= 0:
             at = first + i
             colors[at, 0], colors[at, 1] = space[SUM_R + i], space[SUM_G + i]
             colors[at, 2], colors[at, 3] = space[SUM_B + i], space[ALPHA + i]
-            lit += 1
-    return lit
 
 
 @inlined
@@ -107,25 +85,51 @@ def _face(space, count, owners, facing):
             facing[i, 0], facing[i, 1], facing[i, 2] = space[NX + i], space[NY + i], space[NZ + i]
 
 
-@inlined
-def _light_full(
-    rank, count, runs, begin, stop, x, y, colored, mirrored, corners, attributes, linear, space, rays,
+def _segment(
+    rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
     ambient, lights, material, node, owners, places, full,
 ):  # fmt: skip
-    """Light a segment with all that there is: textures, places in the world, shadows, alpha."""
+    """Light a segment and keep its colours; compiled is the variant that ``full`` asks for, and no other."""
+
+
+@overload(_segment, jit_options=INLINED)  # type: ignore[arg-type]  # its stub knows fewer options
+def _variant(
+    rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
+    ambient, lights, material, node, owners, places, full,
+):  # fmt: skip
+    return _plain_segment if isinstance(full, types.NoneType) else _full_segment
+
+
+def _plain_segment(
+    rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
+    ambient, lights, material, node, owners, places, full,
+):  # fmt: skip
+    """Directional light alone."""
+    light_plain(
+        space[begin:], stop - begin, np.float32(y), x + begin, rays, material, colored, ambient, lights, runs,
+        COLOR + begin,
+    )  # fmt: skip
+
+
+def _full_segment(
+    rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
+    ambient, lights, material, node, owners, places, full,
+):  # fmt: skip
+    """All that there is: textures, places in the world, shadows, alpha."""
     functions, located = full.functions[rank], full.located_at[rank]
     segment, segment_at, count_of = space[begin:], located[begin:], stop - begin
-    weigh_full(count, corners, attributes, colored, mirrored, material[8], linear, functions, full)
+    weigh_full((count + 7) & -8, corners, attributes, colored, mirrored, material[8], linear, functions, full)
     lay_full(count, runs, x, y, linear, functions, space, located, places, full)
-    prepare(segment, count_of, np.float32(y), x + begin, rays, material, colored, full)
+    prepare(segment, count_of, rays, material, colored)
     make_up(segment, count_of, material)
-    texture(space, count, runs, begin, stop, functions, full.coordinates[rank], material, node, owners, full)
+    texture(space, count, runs, begin, stop, functions, full.coordinates[rank], material, node, full)
     if full.located:
         locate(segment, segment_at, count_of, full)
-    ambient_light(segment, count_of, ambient, material, full)
+    ambient_light(segment, count_of, ambient, material)
     lights = lights[:0] if material[11] > 0 else lights
     light(segment, segment_at, count_of, lights, material, full.coordinates[rank], full)
     _finish(segment, count_of, material)
+    _keep(segment, count_of, y, x + begin, owners[begin:], runs, begin, y * width + begin, places, full)
 
 
 @kernel
@@ -164,12 +168,11 @@ def shade(
                     begin = own[PIECES + piece]
                     if owners[begin] < 0:
                         piece += 1
-                        _clear(pixels[begin : own[PIECES + piece]], empty)
                         continue
                     # As far as pixels show one node, they are one segment: one material.
                     node = node_of(owners[begin], triangle_start)
                     low, high, look = triangle_start[node], triangle_start[node + 1], material[node]
-                    count, stop, piece = find_runs(
+                    count, stop, lit_here, piece = find_runs(
                         piece, pieces, owners, low, high, cut, triangles, records, own
                     )
                     fetch(
@@ -177,25 +180,15 @@ def shade(
                         grid[node], viewport, depth_scale, cut, colors, raw[rank], corner, attribute, places,
                         full,
                     )  # fmt: skip
+                    shown += lit_here
                     mirrored = flip[node] != 0
-                    weigh(count, corner, attribute, colored, mirrored, look, function, full)
+                    weigh((count + 7) & -8, corner, attribute, colored, mirrored, look, function, full)
                     lay(count, own, function, colored, space)
-                    segment, pixels_of = space[begin:], stop - begin
-                    if full is None:
-                        whole = (pixels_of + WIDE - 1) & -WIDE  # what is computed too much is not kept
-                        prepare(segment, whole, np.float32(y), x + begin, rays, look, colored, full)
-                        ambient_light(segment, whole, ambient, look, full)
-                        light(segment, segment, whole, lights, look, segment, full)
-                        shown += _encode(segment, pixels_of, owners[begin:], empty, pixels[begin:])
-                    if full is not None:
-                        _light_full(
-                            rank, count, own, begin, stop, x, y, colored, mirrored, corner, attribute,
-                            function, space, rays, ambient, lights, look, node, owners, places, full,
-                        )  # fmt: skip
-                        shown += _keep(
-                            segment, pixels_of, y, x + begin, owners[begin:], empty, pixels[begin:],
-                            y * width + begin, places, full,
-                        )  # fmt: skip
-                    _clear(pixels[stop : own[PIECES + piece]], empty)
+                    _segment(
+                        rank, count, own, begin, stop, x, y, width, colored, mirrored, corner, attribute,
+                        function, space, rays, ambient, lights, look, node, owners, places, full,
+                    )  # fmt: skip
+                if full is None or places.shape[0] == 0:
+                    _show(owners, own[COLOR:], empty, pixels)
         y0 = claim(next_rows, 0) * ROWS
     lit[rank] = shown

@@ -23,6 +23,7 @@ from whygpu.draw.fast.fields import (
     WY,
     WZ,
 )  # fmt: skip
+from whygpu.draw.fast.vectors import LANES
 from whygpu.engine.jit import inlined
 
 __all__ = ["BEYOND", "STEEP", "WIDER", "shade_lamp"]
@@ -110,7 +111,7 @@ def _look_up(space, places, count, lamp, matrices, around, at):
     which map that is; ``around``: whether it has six."""
     first = np.int64(lamp[13])
     single = matrices[first]
-    for i in range(count):
+    for i in range((count + LANES - 1) & -LANES):  # whole vectors
         lx, ly, lz = space[LX + i], space[LY + i], space[LZ + i]
         cosine = space[SMOOTH_X + i] * lx + space[SMOOTH_Y + i] * ly + space[SMOOTH_Z + i] * lz
         x, y, z = places[WX + i], places[WY + i], places[WZ + i]

@@ -7,26 +7,24 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import call, constant, f32x16, fold, i32x16, repeat
+from whygpu.engine.simd.vectors import call, constant, f32x16, f64x16, fold, i32x16, repeat
 
 __all__ = [
-    "add",
-    "divide",
+    "count_from",
+    "exponent",
     "fma",
     "fma_scalar",
-    "larger",
     "magnitude",
+    "mantissa",
     "max_lanes",
-    "multiply",
+    "narrow",
     "power_of_two",
     "round_to_int",
-    "scale",
-    "smaller",
     "splat_f32",
-    "subtract",
     "sum_lanes",
     "ticks",
     "to_float",
+    "widen",
     "zero_f32",
 ]
 
@@ -41,22 +39,6 @@ def zero_f32(typing_context):
 def to_float(typing_context, value):
     """int32 to float32."""
     return f32x16(i32x16), lambda context, builder, signature, args: builder.sitofp(args[0], f32x16.ir)
-
-
-@intrinsic
-def add(typing_context, a, b):
-    """a + b."""
-    return f32x16(f32x16, f32x16), lambda context, builder, signature, args: builder.fadd(*args)
-
-
-@intrinsic
-def scale(typing_context, value, factor):
-    """Each lane times one float32."""
-
-    def code(context, builder, signature, args):
-        return builder.fmul(args[0], repeat(builder, args[1], 16))
-
-    return f32x16(f32x16, types.float32), code
 
 
 def _fma(builder, a, b, c):
@@ -80,37 +62,9 @@ def fma_scalar(typing_context, a, factor, c):
 
 
 @intrinsic
-def subtract(typing_context, a, b):
-    """a - b."""
-    return f32x16(f32x16, f32x16), lambda context, builder, signature, args: builder.fsub(*args)
-
-
-@intrinsic
-def multiply(typing_context, a, b):
-    """a b."""
-    return f32x16(f32x16, f32x16), lambda context, builder, signature, args: builder.fmul(*args)
-
-
-@intrinsic
-def divide(typing_context, a, b):
-    """a / b."""
-    return f32x16(f32x16, f32x16), lambda context, builder, signature, args: builder.fdiv(*args)
-
-
-@intrinsic
 def splat_f32(typing_context, value):
     """A float32 in all 16 lanes."""
     return f32x16(types.float32), lambda context, builder, signature, args: repeat(builder, args[0], 16)
-
-
-@intrinsic
-def larger(typing_context, a, b):
-    """The larger of each pair of lanes."""
-
-    def code(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return f32x16(f32x16, f32x16), code
 
 
 @intrinsic
@@ -127,6 +81,56 @@ def sum_lanes(typing_context, value):
     return types.float32(f32x16), lambda context, builder, signature, args: fold(
         builder, args[0], builder.fadd
     )
+
+
+@intrinsic
+def count_from(typing_context, start):
+    """start, start + 1, ... start + 15, as float32 or float64."""
+    vector = f64x16 if start == types.float64 else f32x16
+    lane = types.float64 if start == types.float64 else types.float32
+
+    def code(context, builder, signature, args):
+        steps = ir.Constant(vector.ir, [float(step) for step in range(16)])
+        return builder.fadd(repeat(builder, args[0], 16), steps)
+
+    return vector(lane), code
+
+
+@intrinsic
+def narrow(typing_context, value):
+    """float64 to float32."""
+    return f32x16(f64x16), lambda context, builder, signature, args: builder.fptrunc(args[0], f32x16.ir)
+
+
+@intrinsic
+def widen(typing_context, value):
+    """float32 or int32 to float64."""
+    work = "sitofp" if value == i32x16 else "fpext"
+    return f64x16(value), lambda context, builder, signature, args: getattr(builder, work)(args[0], f64x16.ir)
+
+
+@intrinsic
+def exponent(typing_context, value):
+    """The exponent of what is larger than zero: the whole part of its binary logarithm."""
+
+    def code(context, builder, signature, args):
+        bits = builder.bitcast(args[0], i32x16.ir)
+        whole = builder.sub(builder.lshr(bits, constant(i32x16, 23)), constant(i32x16, 127))
+        return builder.sitofp(whole, f32x16.ir)
+
+    return f32x16(f32x16), code
+
+
+@intrinsic
+def mantissa(typing_context, value):
+    """What is larger than zero without its exponent: from 1 up to 2."""
+
+    def code(context, builder, signature, args):
+        bits = builder.bitcast(args[0], i32x16.ir)
+        bits = builder.or_(builder.and_(bits, constant(i32x16, (1 << 23) - 1)), constant(i32x16, 127 << 23))
+        return builder.bitcast(bits, f32x16.ir)
+
+    return f32x16(f32x16), code
 
 
 @intrinsic
@@ -159,16 +163,6 @@ def power_of_two(typing_context, exponent):
         return builder.bitcast(builder.shl(biased, constant(i32x16, 23)), f32x16.ir)
 
     return f32x16(i32x16), code
-
-
-@intrinsic
-def smaller(typing_context, a, b):
-    """The smaller of each pair of lanes."""
-
-    def code(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered("<", *args), *args)
-
-    return f32x16(f32x16, f32x16), code
 
 
 @intrinsic

@@ -6,9 +6,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import constant, i32x16, repeat
+from whygpu.engine.simd.vectors import constant, f32x16, i32x16, repeat
 
-__all__ = ["at_least", "plus", "shift_down", "zero_i32"]
+__all__ = ["at_least", "byte_of", "halved", "plus", "shift_down", "zero_i32"]
 
 
 def _each(builder, number):
@@ -51,3 +51,24 @@ def shift_down(typing_context, value, count):
         return builder.lshr(args[0], _each(builder, args[1]))
 
     return i32x16(i32x16, types.int64), code
+
+
+@intrinsic
+def halved(typing_context, number, times):
+    """A number without its lowest bits: each lane says of how many."""
+
+    def code(context, builder, signature, args):
+        return builder.lshr(_each(builder, args[0]), args[1])
+
+    return i32x16(types.int64, i32x16), code
+
+
+@intrinsic
+def byte_of(typing_context, value, place):
+    """The byte from bit ``place`` of each lane on, as float32."""
+
+    def code(context, builder, signature, args):
+        byte = builder.and_(builder.lshr(args[0], _each(builder, args[1])), constant(i32x16, 255))
+        return builder.sitofp(byte, f32x16.ir)
+
+    return f32x16(i32x16, types.int64), code

@@ -6,26 +6,31 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import address, constant, f16x16, f32x16, i8x64, i32x16, repeat
+from whygpu.engine.simd.vectors import address, call, constant, f16x16, f32x16, f64x16, i8x64, i32x16, repeat
 
 __all__ = [
     "address_of",
+    "gather_i32",
     "load_bf16x16",
     "load_f16x16",
     "load_f32",
     "load_f32x16",
+    "load_f64x16",
     "load_i8x16",
     "load_i8x64",
     "load_i32",
+    "load_i32x16",
     "load_i64",
     "load_u8x16",
     "repeat_four",
     "repeat_i32",
     "store_f32",
     "store_f32x16",
+    "store_f64x16",
     "store_i8x16",
     "store_i16",
     "store_i32",
+    "store_i32x16",
     "store_i64",
 ]
 
@@ -60,6 +65,8 @@ def _widen_bf16(builder, value):
 
 load_i8x64 = _loader(i8x64, "64 bytes from ``array[index]`` on.")
 load_f32x16 = _loader(f32x16, "16 float32 from ``array[index]`` on.")
+load_f64x16 = _loader(f64x16, "16 float64 from ``array[index]`` on.")
+load_i32x16 = _loader(i32x16, "16 int32 from ``array[index]`` on.")
 load_f16x16 = _loader(f16x16, "16 float16 from ``array[index]`` (any 2-byte type) on.")
 load_bf16x16 = _loader(f32x16, "16 bfloat16 as float32.", ir.VectorType(ir.IntType(16), 16), _widen_bf16)
 load_u8x16 = _loader(
@@ -112,16 +119,41 @@ def address_of(typing_context, array, index):
     return types.int64(array, types.intp), code
 
 
+def _storer(vector, doc):
+    @intrinsic
+    def store(typing_context, array, index, value):
+        def code(context, builder, signature, args):
+            place = address(context, builder, signature.args[0], args[0], args[1], vector.ir.element)
+            builder.store(args[2], builder.bitcast(place, vector.ir.as_pointer())).align = 1
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, vector), code
+
+    store.__doc__ = doc
+    return store
+
+
+store_f32x16 = _storer(f32x16, "Write 16 float32 from ``array[index]`` on.")
+store_f64x16 = _storer(f64x16, "Write 16 float64 from ``array[index]`` on.")
+store_i32x16 = _storer(i32x16, "Write 16 int32 from ``array[index]`` on.")
+
+
 @intrinsic
-def store_f32x16(typing_context, array, index, value):
-    """Write 16 float32 from ``array[index]`` on."""
+def gather_i32(typing_context, array, first, index):
+    """16 int32, each the ``index``th behind the ``first`` four bytes of an array."""
 
     def code(context, builder, signature, args):
-        place = address(context, builder, signature.args[0], args[0], args[1], ir.FloatType())
-        builder.store(args[2], builder.bitcast(place, f32x16.ir.as_pointer())).align = 1
-        return context.get_dummy_value()
+        word, wide = ir.IntType(32), ir.VectorType(ir.IntType(64), 16)
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        start = builder.gep(builder.bitcast(data, word.as_pointer()), [args[1]])
+        away = builder.shl(builder.sext(args[2], wide), ir.Constant(wide, [2] * 16))
+        places = builder.add(repeat(builder, builder.ptrtoint(start, wide.element), 16), away)
+        places = builder.inttoptr(places, ir.VectorType(word.as_pointer(), 16))
+        every = ir.Constant(ir.VectorType(ir.IntType(1), 16), [1] * 16)
+        arguments = [places, ir.Constant(word, 4), every, constant(i32x16, 0)]
+        return call(builder, "llvm.masked.gather.v16i32.v16p0", i32x16.ir, arguments)
 
-    return types.void(array, types.intp, f32x16), code
+    return i32x16(array, types.intp, i32x16), code
 
 
 @intrinsic

@@ -18,6 +18,7 @@ __all__ = [
     "constant",
     "f16x16",
     "f32x16",
+    "f64x16",
     "fold",
     "i8x64",
     "i32x16",
@@ -38,7 +39,7 @@ class Vector(types.Type):
     @property
     def ir(self) -> ir.VectorType:
         """The LLVM type."""
-        floats = {16: ir.HalfType, 32: ir.FloatType}
+        floats = {16: ir.HalfType, 32: ir.FloatType, 64: ir.DoubleType}
         element = floats[self.bits]() if self.kind == "f" else ir.IntType(self.bits)
         return ir.VectorType(element, self.count)
 
@@ -53,6 +54,7 @@ i8x64 = Vector("i", 8, 64)
 i32x16 = Vector("i", 32, 16)
 f16x16 = Vector("f", 16, 16)
 f32x16 = Vector("f", 32, 16)
+f64x16 = Vector("f", 64, 16)
 
 
 @functools.cache

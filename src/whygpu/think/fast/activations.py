@@ -36,7 +36,7 @@ def exp16(x):
     """
     x = simd.larger(x, simd.splat_f32(_BOTTOM))
     x = simd.smaller(x, simd.splat_f32(_TOP))
-    n = simd.round_to_int(simd.scale(x, _LOG2_E))
+    n = simd.round_to_int(x * _LOG2_E)
     whole = simd.to_float(n)
     r = simd.fma_scalar(whole, -_LN2_LOW, simd.fma_scalar(whole, -_LN2_HIGH, x))
     p = simd.splat_f32(_C7)
@@ -45,29 +45,29 @@ def exp16(x):
     p = simd.fma(p, r, simd.splat_f32(_C4))
     p = simd.fma(p, r, simd.splat_f32(_C3))
     p = simd.fma(p, r, simd.splat_f32(_C2))
-    p = simd.fma(p, simd.multiply(r, r), simd.add(r, simd.splat_f32(F(1))))
-    return simd.multiply(p, simd.power_of_two(n))
+    p = simd.fma(p, r * r, r + F(1))
+    return p * simd.power_of_two(n)
 
 
 @inlined
 def logistic16(x):
     """1 / (1 + e^-x)."""
-    return simd.divide(simd.splat_f32(F(1)), simd.add(simd.splat_f32(F(1)), exp16(simd.scale(x, F(-1)))))
+    return F(1) / (F(1) + exp16(x * F(-1)))
 
 
 @inlined
 def tanh16(x):
     """The hyperbolic tangent: 2 / (1 + e^-2x) - 1."""
-    return simd.subtract(simd.scale(logistic16(simd.scale(x, F(2))), F(2)), simd.splat_f32(F(1)))
+    return logistic16(x * F(2)) * F(2) - F(1)
 
 
 @inlined
 def bend16(x, gelu):
     """SiLU, or GELU in its tanh form (Hendrycks and Gimpel 2016), whose (1 + tanh u) / 2 is logistic(2 u)."""
     if gelu:
-        inner = simd.fma_scalar(simd.multiply(x, simd.multiply(x, x)), F(0.044715), x)
-        return simd.multiply(x, logistic16(simd.scale(inner, F(2 * np.sqrt(2 / np.pi)))))
-    return simd.multiply(x, logistic16(x))
+        inner = simd.fma_scalar(x * (x * x), F(0.044715), x)
+        return x * logistic16(inner * F(2 * np.sqrt(2 / np.pi)))
+    return x * logistic16(x)
 
 
 @inlined
@@ -80,18 +80,18 @@ def normalise(x, start, width, vectors, gain, bias, centred, epsilon, out, out_s
     if centred:
         sums = simd.zero_f32()
         for i in range(0, width, 16):
-            sums = simd.add(sums, simd.load_f32x16(x, start + i))
+            sums = sums + simd.load_f32x16(x, start + i)
         mean = simd.sum_lanes(sums) / F(width)
     squares, middle = simd.zero_f32(), simd.splat_f32(mean)
     for i in range(0, width, 16):
-        v = simd.subtract(simd.load_f32x16(x, start + i), middle)
+        v = simd.load_f32x16(x, start + i) - middle
         squares = simd.fma(v, v, squares)
     factor = F(1) / np.sqrt(simd.sum_lanes(squares) / F(width) + epsilon)
     for i in range(0, width, 16):
-        v = simd.scale(simd.subtract(simd.load_f32x16(x, start + i), middle), factor)
-        v = simd.multiply(v, simd.load_f32x16(vectors, gain + i))
+        v = (simd.load_f32x16(x, start + i) - middle) * factor
+        v = v * simd.load_f32x16(vectors, gain + i)
         if bias >= 0:
-            v = simd.add(v, simd.load_f32x16(vectors, bias + i))
+            v = v + simd.load_f32x16(vectors, bias + i)
         simd.store_f32x16(out, out_start + i, v)
 
 
@@ -107,8 +107,8 @@ def quantise(x, start, width, out):
         low, high = simd.load_f32x16(x, start + 32 * b), simd.load_f32x16(x, start + 32 * b + 16)
         top = simd.max_lanes(simd.larger(simd.magnitude(low), simd.magnitude(high)))
         factor = F(127) / top if top > F(0) else F(0)
-        first = simd.round_to_int(simd.scale(low, factor))
-        second = simd.round_to_int(simd.scale(high, factor))
+        first = simd.round_to_int(low * factor)
+        second = simd.round_to_int(high * factor)
         simd.store_i8x16(out, 0, first)
         simd.store_i8x16(out, 16, second)
         unit, half, rest = top / F(127), simd.sum_lanes_i32(first), simd.sum_lanes_i32(second)

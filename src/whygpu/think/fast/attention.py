@@ -41,8 +41,8 @@ def _softmax(scores, begin, blocks, low, high, cap):
     """
     if cap > F(0):
         for b in range(blocks):
-            bent = tanh16(simd.scale(simd.load_f32x16(scores, begin + 16 * b), F(1) / cap))
-            simd.store_f32x16(scores, begin + 16 * b, simd.scale(bent, cap))
+            bent = tanh16(simd.load_f32x16(scores, begin + 16 * b) * (F(1) / cap))
+            simd.store_f32x16(scores, begin + 16 * b, bent * cap)
     for i in range(low):
         simd.store_f32(scores, begin + i, LOWEST)
     for i in range(high, 16 * blocks):
@@ -53,8 +53,8 @@ def _softmax(scores, begin, blocks, low, high, cap):
     largest = simd.max_lanes(top)
     whole = simd.zero_f32()
     for b in range(blocks):
-        e = exp16(simd.subtract(simd.load_f32x16(scores, begin + 16 * b), simd.splat_f32(largest)))
-        whole = simd.add(whole, e)
+        e = exp16(simd.load_f32x16(scores, begin + 16 * b) - largest)
+        whole = whole + e
         simd.store_f32x16(scores, begin + 16 * b, e)
     return largest, simd.sum_lanes(whole)
 

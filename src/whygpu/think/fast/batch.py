@@ -112,7 +112,7 @@ def _mix(rank, size, s, m, b, layer, count, most):
             factor = F(1) / simd.load_f32(b.wholes, row)
             for i in range(0, s.head_dim, 16):
                 mixed = simd.load_f32x16(b.mixed, row * s.head_dim + i)
-                simd.store_f32x16(b.normed, t * width + h * s.head_dim + i, simd.scale(mixed, factor))
+                simd.store_f32x16(b.normed, t * width + h * s.head_dim + i, mixed * factor)
         quantise(b.normed, t * width, width, rounded_at(b.rounded, t, width))
 
 
@@ -127,8 +127,8 @@ def _score(rank, size, s, m, b, count, logits, barrier):
     if s.logit_cap > F(0):
         for row in range(count):
             for i in range(row * s.vocab + 16 * begin, row * s.vocab + 16 * end, 16):
-                bent = tanh16(simd.scale(simd.load_f32x16(logits, i), F(1) / s.logit_cap))
-                simd.store_f32x16(logits, i, simd.scale(bent, s.logit_cap))
+                bent = tanh16(simd.load_f32x16(logits, i) * (F(1) / s.logit_cap))
+                simd.store_f32x16(logits, i, bent * s.logit_cap)
 
 
 @kernel

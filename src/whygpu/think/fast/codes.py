@@ -111,11 +111,11 @@ def supers(kind):
     def scales(d, low, head):
         if signed:
             s0, s1 = simd.load_i8x16(head, 0), simd.load_i8x16(head, second)
-            d0, d1 = simd.multiply(d, simd.to_float(s0)), simd.multiply(d, simd.to_float(s1))
+            d0, d1 = d * simd.to_float(s0), d * simd.to_float(s1)
             return d0, d1, d0, d1
         if minimums:
-            d0 = simd.multiply(d, simd.to_float(simd.load_u8x16(head, 0)))
-            m0 = simd.multiply(low, simd.to_float(simd.load_u8x16(head, 16)))
+            d0 = d * simd.to_float(simd.load_u8x16(head, 0))
+            m0 = low * simd.to_float(simd.load_u8x16(head, 16))
             return d0, d0, m0, m0
         d0, m0 = _pair(d, low, simd.load_u8x16(head, 0))
         d1, m1 = _pair(d, low, simd.load_u8x16(head, 16))
@@ -128,8 +128,8 @@ def supers(kind):
 def _pair(d, low, both):
     """Scale and minimum from the halves of a byte."""
     high = simd.shift_down(both, 4)
-    s = simd.subtract(simd.to_float(both), simd.scale(simd.to_float(high), F(16)))
-    return simd.multiply(d, s), simd.multiply(low, simd.to_float(high))
+    s = simd.to_float(both) - simd.to_float(high) * F(16)
+    return d * s, low * simd.to_float(high)
 
 
 @inlined

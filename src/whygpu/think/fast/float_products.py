@@ -23,7 +23,7 @@ def float_rows(load, size):
             t1 = simd.fma_scalar(load(w, 16 * i + 16), simd.load_f32(x, i + 1), t1)
             t2 = simd.fma_scalar(load(w, 16 * i + 32), simd.load_f32(x, i + 2), t2)
             t3 = simd.fma_scalar(load(w, 16 * i + 48), simd.load_f32(x, i + 3), t3)
-        return simd.add(simd.add(t0, t1), simd.add(t2, t3))
+        return (t0 + t1) + (t2 + t3)
 
     @inlined
     def six(w, k, x):

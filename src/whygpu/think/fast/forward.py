@@ -44,7 +44,7 @@ def _norm(rank, size, s, m, b, first, tokens, joins, post, gain, bias):
             if post >= 0:
                 normalise(b.y, at, s.width, m.vectors, post, -1, False, s.epsilon, b.y, at)
             for i in range(at, at + s.width, 16):
-                simd.store_f32x16(b.x, i, simd.add(simd.load_f32x16(b.x, i), simd.load_f32x16(b.y, i)))
+                simd.store_f32x16(b.x, i, simd.load_f32x16(b.x, i) + simd.load_f32x16(b.y, i))
         normalise(b.x, at, s.width, m.vectors, gain, bias, s.centred, s.epsilon, b.normed, at)
         quantise(b.normed, at, s.width, rounded_at(b.rounded, t, s.width))
 
@@ -134,8 +134,8 @@ def _score(rank, size, s, m, b, tokens, barrier):
     multiply(m, s.layers, HEAD, 0, begin, end, x, floats, 1, b.logits, 0, s.vocab, -1)
     if s.logit_cap > F(0):
         for i in range(16 * begin, 16 * end, 16):
-            bent = tanh16(simd.scale(simd.load_f32x16(b.logits, i), F(1) / s.logit_cap))
-            simd.store_f32x16(b.logits, i, simd.scale(bent, s.logit_cap))
+            bent = tanh16(simd.load_f32x16(b.logits, i) * (F(1) / s.logit_cap))
+            simd.store_f32x16(b.logits, i, bent * s.logit_cap)
 
 
 @kernel

@@ -21,12 +21,9 @@ def _bend(s, b, begin, end, width, tokens):
     """Columns ``begin`` to ``end`` - 1: the activation of the gate times up, or of up itself; rounded."""
     for t in range(tokens):
         for at in range(t * width + begin, t * width + end, 16):
-            value = simd.load_f32x16(b.up, at)
-            if s.gated:
-                value = simd.multiply(bend16(simd.load_f32x16(b.gate, at), s.gelu), value)
-            else:
-                value = bend16(value, s.gelu)
-            simd.store_f32x16(b.gate, at, value)
+            up = simd.load_f32x16(b.up, at)
+            bent = bend16(simd.load_f32x16(b.gate, at), s.gelu) * up if s.gated else bend16(up, s.gelu)
+            simd.store_f32x16(b.gate, at, bent)
         start = t * width + begin
         quantise(b.gate, start, end - begin, rounded_at(b.hidden, start // 32, 32))
 

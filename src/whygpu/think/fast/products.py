@@ -171,7 +171,7 @@ def _ending(halves, minimums):
 
     @inlined
     def whole(total, product, s, x):
-        total = simd.fma(simd.scale(simd.to_float(product), simd.load_f32(x, SCALE)), s[0], total)
+        total = simd.fma(simd.to_float(product) * simd.load_f32(x, SCALE), s[0], total)
         return simd.fma_scalar(s[2], simd.load_f32(x, MOMENT), total) if minimums else total
 
     @inlined
@@ -210,7 +210,7 @@ def _single(code, dot, offset, halves, minimums):
         p, q = quad(p, w, x, 0, 1), quad(q, w, x, 1, 1)
         p, q = quad(p, w, x, 0, 2), quad(q, w, x, 1, 2)
         p, q = quad(p, w, x, 0, 3), quad(q, w, x, 1, 3)
-        return end(total, simd.multiply(simd.to_float(p), s[0]), q, s, x)
+        return end(total, simd.to_float(p) * s[0], q, s, x)
 
     return split if halves else whole
 
@@ -245,7 +245,7 @@ def _pair(code, dot, offset, halves, minimums):
 
     @inlined
     def scaled(p, s):
-        return simd.multiply(simd.to_float(p), s[0])
+        return simd.to_float(p) * s[0]
 
     @inlined
     def split(t, w, v, s, r, x):

@@ -43,7 +43,7 @@ def multiply(m, layer, which, expert, first, last, x, floats, tokens, out, at, s
         for token in range(tokens):
             for i in range(16 * first, 16 * last, 16):
                 place = at + token * stride + i
-                total = simd.add(simd.load_f32x16(out, place), simd.load_f32x16(m.vectors, bias + i))
+                total = simd.load_f32x16(out, place) + simd.load_f32x16(m.vectors, bias + i)
                 simd.store_f32x16(out, place, total)
 
 
