@@ -20,6 +20,7 @@ __all__ = [
     "depth_of",
     "key_of",
     "lowest",
+    "pair",
     "prefetch",
     "ramp",
     "test_block",
@@ -83,6 +84,19 @@ def test_block(typing_context, keys, at, edge, across, depth, triangle):
         return context.get_dummy_value()
 
     return types.void(keys, types.intp, edge, across, depth, types.int32), code
+
+
+@intrinsic
+def pair(typing_context, array, at):
+    """The eight bytes from ``array[at]`` on (int32), as they lie in memory."""
+
+    def code(context, builder, signature, args):
+        view, word = context.make_array(signature.args[0])(context, builder, args[0]), ir.IntType(64)
+        value = builder.load(builder.bitcast(builder.gep(view.data, [args[1]]), word.as_pointer()))
+        value.align = 4
+        return value
+
+    return types.int64(array, types.uintp), code
 
 
 @intrinsic

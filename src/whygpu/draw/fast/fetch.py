@@ -1,14 +1,14 @@
 """The corners of runs: copied as they lie in memory, then unpacked as vectors.
 
-A vertex is two records of 16 bytes, its place in the picture (``transform``) and its normal; each is copied
-as two words, so that a run costs twelve loads and as many stores, whatever is computed from them afterwards.
+A vertex is a record of 16 bytes, its place in the picture (``transform``), and a normal of 12 in the space of its
+mesh; each is copied as two words, so that a run costs twelve loads and as many stores, whatever is computed from them afterwards.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment"
 
 import numpy as np
 
-from whygpu.draw.fast.block import prefetch
+from whygpu.draw.fast.block import pair, prefetch
 from whygpu.draw.fast.fields import STRIDE
 from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE
 from whygpu.draw.fast.runs import ALPHAS, COLORS, FARS, FIRST, TANGENTS, UVS
@@ -24,7 +24,7 @@ MANY = 1 << 20
 """Vertices whose records fill the caches, so that asking for them ahead pays."""
 
 _CENTER = 12 * STRIDE
-_1, _2 = np.uintp(1), np.uintp(2)
+_1, _2, _3 = np.uintp(1), np.uintp(2), np.uintp(3)
 
 
 @inlined
@@ -36,7 +36,7 @@ def _copy(count, runs, owners, x, y, triangles, records, normals, raw, places, f
             for corner in range(3):
                 v = triangles[t + np.uintp(corner)]
                 prefetch(records, 2 * v)
-                prefetch(normals, 2 * v)
+                prefetch(normals, 3 * v)
     for run in range(count):
         first = runs[FIRST + run]
         t = np.uintp(3 * owners[first])
@@ -45,10 +45,11 @@ def _copy(count, runs, owners, x, y, triangles, records, normals, raw, places, f
             column, row = np.int64(places[first] & 0xFFFF), np.int64(places[first] >> 16)
             raw[_CENTER + run] = column * ONE + HALF | (row * ONE + HALF) << 32
         for corner in range(3):
-            v = np.uintp(triangles[t + np.uintp(corner)]) << _1
+            v = np.uintp(triangles[t + np.uintp(corner)])
+            n, v = _3 * v, v << _1
             at = 4 * (corner * STRIDE + run)
             raw[at], raw[at + 1] = records[v], records[v + _1]
-            raw[at + 2], raw[at + 3] = normals[v], normals[v + _1]
+            raw[at + 2], raw[at + 3] = pair(normals, n), np.int64(normals[n + _2])
 
 
 @inlined
@@ -121,7 +122,7 @@ def fetch(
 ):  # fmt: skip
     """Fetch each run's corners, as (x w, y w, w) from its first pixel's centre, and their attributes.
 
-    ``triangles`` (3 T,), ``records`` (2 V,) int64 and ``normals`` (2 V,) int64 are flat.
+    ``triangles`` (3 T,), ``records`` (2 V,) int64 and ``normals`` (3 V,), float32 as int32, are flat.
     """
     _copy(count, runs, owners, x, y, triangles, records, normals, raw, places, full)
     for corner in range(3):

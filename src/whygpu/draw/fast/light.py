@@ -60,6 +60,17 @@ _0, _HALF, _1, _2 = np.float32(0), np.float32(0.5), np.float32(1), np.float32(2)
 
 
 @inlined
+def _normal(space, i, turn):
+    """The unit normal in the world, from what was interpolated in the space of the mesh."""
+    x, y, z = three(space, NX, i)
+    return unit(
+        x * turn[0, 0] + y * turn[1, 0] + z * turn[2, 0],
+        x * turn[0, 1] + y * turn[1, 1] + z * turn[2, 1],
+        x * turn[0, 2] + y * turn[1, 2] + z * turn[2, 2],
+    )
+
+
+@inlined
 def _base(space, i, material, colored):
     """The base colour; with vertex colours it is interpolated times a scale."""
     if colored:
@@ -158,19 +169,18 @@ def is_matte(material):
 
 
 @inlined
-def light_plain(space, count, row, x, rays, material, colored, ambient, lights, colors, at):
+def light_plain(space, count, row, x, rays, turn, material, colored, ambient, lights, colors, at):
     """Light a segment and encode it: pixels go to ``colors`` (int32) from ``at`` on."""
     if is_matte(material):
-        _plain_matte(space, count, material, colored, ambient, lights, colors, at)
+        _plain_matte(space, count, turn, material, colored, ambient, lights, colors, at)
     else:
-        _plain_glossy(space, count, row, x, rays, material, colored, ambient, lights, colors, at)
+        _plain_glossy(space, count, row, x, rays, turn, material, colored, ambient, lights, colors, at)
 
 
 @inlined
-def _plain_matte(space, count, material, colored, ambient, lights, colors, at):
+def _plain_matte(space, count, turn, material, colored, ambient, lights, colors, at):
     for i in range(0, count, LANES):
-        nx, ny, nz = three(space, NX, i)
-        nx, ny, nz = unit(nx, ny, nz)
+        nx, ny, nz = _normal(space, i, turn)
         red, green, blue = _base(space, i, material, colored)
         from_r, from_g, from_b = _around(ambient, ny)
         for lamp in lights:
@@ -185,12 +195,11 @@ def _plain_matte(space, count, material, colored, ambient, lights, colors, at):
 
 
 @inlined
-def _plain_glossy(space, count, row, x, rays, material, colored, ambient, lights, colors, at):
+def _plain_glossy(space, count, row, x, rays, turn, material, colored, ambient, lights, colors, at):
     metallic, rough, specular = material[3], material[7], material[15]
     plain, alpha2 = _F0 * specular * (_1 - metallic), _sharpness(rough)
     for i in range(0, count, LANES):
-        nx, ny, nz = three(space, NX, i)
-        nx, ny, nz = unit(nx, ny, nz)
+        nx, ny, nz = _normal(space, i, turn)
         vx, vy, vz = _to_eye(count_from(np.float32(x + i)), row, rays)
         base = _base(space, i, material, colored)
         red, green, blue = base
@@ -210,11 +219,10 @@ def _plain_glossy(space, count, row, x, rays, material, colored, ambient, lights
 
 
 @inlined
-def prepare(space, count, rays, material, colored):
+def prepare(space, count, rays, turn, material, colored):
     """Turn a block's raw attributes into unit vectors and base colours."""
     for i in range(0, count, LANES):
-        nx, ny, nz = three(space, NX, i)
-        nx, ny, nz = unit(nx, ny, nz)
+        nx, ny, nz = _normal(space, i, turn)
         keep_three(space, NX, i, nx, ny, nz)
         red, green, blue = _base(space, i, material, colored)
         keep_three(space, RED, i, red, green, blue)

@@ -81,7 +81,7 @@ class Passes:
             self._raster(uniforms, uniforms.viewport, depth, unused)
 
     def vertex(self) -> None:
-        """Transform all vertices and normals."""
+        """Transform all vertices."""
         self._transform(self.uniforms)
 
     def raster(self, hidden: int = 0) -> None:
@@ -128,15 +128,13 @@ class Passes:
         g, space = self.geometry, self.space
         started = perf_counter()
         self.team.run(
-            transform, g.positions.reshape(-1), g.normals.reshape(-1), g.vertex_start, u.clip, u.grid,
-            u.normal.astype(np.float32), u.viewport, u.depth_scale, space.fixed.reshape(-1),
-            space.world_normals.reshape(-1), space.found[2],
+            transform, g.positions.reshape(-1), g.vertex_start, u.clip, u.grid, u.viewport, u.depth_scale,
+            space.fixed.reshape(-1), space.found[2],
         )  # fmt: skip
         seconds = perf_counter() - started
         if engine.listening():
             counts = np.diff(g.vertex_start).tolist()
             products = [("model-view-projection", "float64", 1, m, 4, 4, 28) for m in counts]
-            products += [("normal transform", "float32", 1, m, 3, 3, 24) for m in counts]
             account(products, [("divide, snap", 12 * sum(counts), 4 * sum(counts))], seconds)
 
     def _raster(self, u: Uniforms, viewport: Matrix, depth: Floats, ids: Ints) -> int:
@@ -200,7 +198,8 @@ class Passes:
         started = perf_counter()
         self.team.run(
             shade, g.positions, g.colors, g.triangles.reshape(-1), g.triangle_start, u.flip, u.clip, u.grid,
-            u.viewport, u.depth_scale, space.flat[2], space.world_normals.reshape(-1).view(np.int64),
+            u.viewport, u.depth_scale, space.flat[2], g.normals.reshape(-1).view(np.int32),
+            u.normal.astype(np.float32),
             bool(space.found[2].any()), u.material, u.rays, u.lights, u.ambient, background, ids,
             space.next[1], space.runs, space.raw, space.corners, space.attributes, space.linear, space.block,
             out, space.found[1], full,
@@ -218,6 +217,7 @@ class Passes:
         products = [
             ("barycentric weights", "float32", lit, 1, 3, 3, 60),
             ("interpolation", "float32", lit, 1, columns, 3, 12 * columns),
+            ("normal transform", "float32", 1, lit, 3, 3, 0),
         ]
         others = [
             ("lighting", (75 + 50 * len(u.lights)) * lit, 0),

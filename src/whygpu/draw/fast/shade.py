@@ -87,7 +87,7 @@ def _face(space, count, owners, facing):
 
 def _segment(
     rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
-    ambient, lights, material, node, owners, places, full,
+    ambient, lights, material, turn, node, owners, places, full,
 ):  # fmt: skip
     """Light a segment and keep its colours; compiled is the variant that ``full`` asks for, and no other."""
 
@@ -95,32 +95,32 @@ def _segment(
 @overload(_segment, jit_options=INLINED)  # type: ignore[arg-type]  # its stub knows fewer options
 def _variant(
     rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
-    ambient, lights, material, node, owners, places, full,
+    ambient, lights, material, turn, node, owners, places, full,
 ):  # fmt: skip
     return _plain_segment if isinstance(full, types.NoneType) else _full_segment
 
 
 def _plain_segment(
     rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
-    ambient, lights, material, node, owners, places, full,
+    ambient, lights, material, turn, node, owners, places, full,
 ):  # fmt: skip
     """Directional light alone."""
     light_plain(
-        space[begin:], stop - begin, np.float32(y), x + begin, rays, material, colored, ambient, lights, runs,
+        space[begin:], stop - begin, np.float32(y), x + begin, rays, turn, material, colored, ambient, lights, runs,
         COLOR + begin,
     )  # fmt: skip
 
 
 def _full_segment(
     rank, count, runs, begin, stop, x, y, width, colored, mirrored, corners, attributes, linear, space, rays,
-    ambient, lights, material, node, owners, places, full,
+    ambient, lights, material, turn, node, owners, places, full,
 ):  # fmt: skip
     """All that there is: textures, places in the world, shadows, alpha."""
     functions, located = full.functions[rank], full.located_at[rank]
     segment, segment_at, count_of = space[begin:], located[begin:], stop - begin
     weigh_full((count + 7) & -8, corners, attributes, colored, mirrored, material[8], linear, functions, full)
     lay_full(count, runs, x, y, linear, functions, space, located, places, full)
-    prepare(segment, count_of, rays, material, colored)
+    prepare(segment, count_of, rays, turn, material, colored)
     make_up(segment, count_of, material)
     texture(space, count, runs, begin, stop, functions, full.coordinates[rank], material, node, full)
     if full.located:
@@ -135,14 +135,14 @@ def _full_segment(
 @kernel
 def shade(
     rank, size, barrier, positions, colors, triangles, triangle_start, flip, clip, grid, viewport,
-    depth_scale, records, normals, cut, material, rays, lights, ambient, background, ids, next_rows, runs,
+    depth_scale, records, normals, turns, cut, material, rays, lights, ambient, background, ids, next_rows, runs,
     raw, corners, attributes, linear, working, out, lit, full,
 ):  # fmt: skip
     """Fill ``out`` (height, width) int32, a view of RGBA bytes, from the triangles in ``ids``.
 
     With ``full.places`` the "picture" is a list of pixels, and ``full.colors`` is filled instead. ``cut``
-    says whether any vertex was clipped; ``triangles`` (3 T,) and the vertices' ``records`` and ``normals``,
-    two int64 each, are flat; ``runs`` to ``working`` are working space by rank.
+    says whether any vertex was clipped; ``triangles`` (3 T,) and the vertices' ``records``, two int64
+    each, and ``normals``, three float32 as int32, are flat; ``runs`` to ``working`` are working space by rank.
     """
     height, width = ids.shape
     own, corner, attribute, function, space = (
@@ -186,7 +186,8 @@ def shade(
                     lay(count, own, function, colored, space)
                     _segment(
                         rank, count, own, begin, stop, x, y, width, colored, mirrored, corner, attribute,
-                        function, space, rays, ambient, lights, look, node, owners, places, full,
+                        function, space, rays, ambient, lights, look, turns[node], node, owners, places,
+                        full,
                     )  # fmt: skip
                 if full is None or places.shape[0] == 0:
                     _show(owners, own[COLOR:], empty, pixels)

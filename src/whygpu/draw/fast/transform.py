@@ -70,23 +70,11 @@ def _positions(positions, matrix, grid, viewport, depth_scale, records):
     return found
 
 
-@inlined
-def _normals(normals, turn, turned):
-    """Flat normals (3 n,) to the world, flat records (4 n,) whose last part is not used."""
-    for i in range(normals.shape[0] // 3):
-        x, y, z = normals[3 * i], normals[3 * i + 1], normals[3 * i + 2]
-        turned[4 * i] = x * turn[0, 0] + y * turn[1, 0] + z * turn[2, 0]
-        turned[4 * i + 1] = x * turn[0, 1] + y * turn[1, 1] + z * turn[2, 1]
-        turned[4 * i + 2] = x * turn[0, 2] + y * turn[1, 2] + z * turn[2, 2]
-        turned[4 * i + 3] = np.float32(0)  # so that the compiler sees whole records
-
-
 @kernel
 def transform(
-    rank, size, barrier, positions, normals, vertex_start, clip, grid, turn, viewport, depth_scale,
-    fixed, world_normals, outside,
-):  # fmt: skip
-    """Transform this rank's share of all vertices; ``positions`` to ``world_normals`` are flat.
+    rank, size, barrier, positions, vertex_start, clip, grid, viewport, depth_scale, fixed, outside
+):
+    """Transform this rank's share of all vertices; ``positions`` and ``fixed`` are flat.
 
     ``fixed`` (4 V,) int32 are the records: snapped x, snapped y, the bits of depth and of w in float32.
     A vertex that must be clipped has x = OUTSIDE and y = its outcode; ``outside[rank]`` counts them.
@@ -101,5 +89,4 @@ def transform(
                 positions[3 * first : 3 * last], clip[node], grid[node], viewport, depth_scale,
                 fixed[4 * first : 4 * last],
             )  # fmt: skip
-            _normals(normals[3 * first : 3 * last], turn[node], world_normals[4 * first : 4 * last])
     outside[rank] = found

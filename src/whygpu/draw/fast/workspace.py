@@ -33,7 +33,7 @@ class Screen:
 
 
 class Workspace:
-    """What a scene needs: 24 bytes a triangle, 32 a vertex, and about half a megabyte a thread."""
+    """What a scene needs: 24 bytes a triangle, 16 a vertex, and about half a megabyte a thread."""
 
     def __init__(self, geometry: Geometry, threads: int) -> None:
         self.threads = threads
@@ -41,7 +41,6 @@ class Workspace:
         self.fixed = np.empty((vertices, 4), np.int32)
         self.real = self.fixed.view(np.float32)
         self.flat = [self.fixed.reshape(-1).view(kind) for kind in (np.int32, np.float32, np.int64)]
-        self.world_normals = np.zeros((vertices, 4), np.float32)
         self.kept = np.empty((triangles, 2), np.int32)
         self.ordered = np.empty((2 * triangles, 2), np.int32)
         self.judged = _touched((threads, BIN_SPACE), np.int32)
