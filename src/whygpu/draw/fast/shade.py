@@ -106,8 +106,8 @@ def _plain_segment(
 ):  # fmt: skip
     """Directional light alone."""
     light_plain(
-        space[begin:], stop - begin, np.float32(y), x + begin, rays, turn, material, colored, ambient, lights, runs,
-        COLOR + begin,
+        space[begin:], stop - begin, np.float32(y), x + begin, rays, turn, material, colored, ambient, lights,
+        runs, COLOR + begin,
     )  # fmt: skip
 
 
@@ -135,14 +135,15 @@ def _full_segment(
 @kernel
 def shade(
     rank, size, barrier, positions, colors, triangles, triangle_start, flip, clip, grid, viewport,
-    depth_scale, records, normals, turns, cut, material, rays, lights, ambient, background, ids, next_rows, runs,
-    raw, corners, attributes, linear, working, out, lit, full,
+    depth_scale, records, normals, turns, cut, material, rays, lights, ambient, background, ids, next_rows,
+    runs, raw, corners, attributes, linear, working, out, lit, full,
 ):  # fmt: skip
     """Fill ``out`` (height, width) int32, a view of RGBA bytes, from the triangles in ``ids``.
 
     With ``full.places`` the "picture" is a list of pixels, and ``full.colors`` is filled instead. ``cut``
     says whether any vertex was clipped; ``triangles`` (3 T,) and the vertices' ``records``, two int64
-    each, and ``normals``, three float32 as int32, are flat; ``runs`` to ``working`` are working space by rank.
+    each, and ``normals``, three float32 as int32, are flat. ``runs`` to ``working`` are working space by
+    rank.
     """
     height, width = ids.shape
     own, corner, attribute, function, space = (
