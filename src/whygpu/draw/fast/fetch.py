@@ -1,8 +1,8 @@
 """The corners of runs: copied as they lie in memory, then unpacked as vectors.
 
 A vertex is a record of 16 bytes, its place in the picture (``transform``), and a normal of 12 in the space of
-its mesh; each is copied as two words, so that a run costs twelve loads and as many stores, whatever is computed
-from them afterwards.
+its mesh; each is copied as two words, so that a run costs twelve loads and as many stores, whatever is
+computed from them afterwards.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, assignment"
