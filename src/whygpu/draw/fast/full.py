@@ -19,8 +19,6 @@ class Full(NamedTuple):
     levels: Any
     samplers: Any
     transforms: Any
-    tables: Any
-    """(2, 256) float32: linear, sRGB."""
     turn: Any
     """(nodes, 3, 3) float32: tangents to the world."""
     sight: Any

@@ -25,7 +25,6 @@ from whygpu.draw.frame import Frame
 from whygpu.draw.geometry import Geometry
 from whygpu.draw.light import Background
 from whygpu.draw.scene import Camera, Scene
-from whygpu.draw.textures import TABLES
 from whygpu.draw.uniforms import Options, Uniforms
 from whygpu.draw.uniforms import uniforms as make_uniforms
 from whygpu.engine import jit
@@ -185,7 +184,7 @@ class Passes:
             return None
         t = g.textures
         return Full(
-            g.uv, g.tangents, t.texels, t.levels, t.samplers, t.transforms, TABLES, u.linear, u.sight,
+            g.uv, g.tangents, t.texels, t.levels, t.samplers, t.transforms, u.linear, u.sight,
             u.distance, u.orthographic, u.located, u.lamps, self.maps, u.shadows.matrices, space.functions,
             space.places, space.coordinates, False, 0, np.empty((1, BLOCK), np.int32),
             np.empty((0, 4), np.float32),
