@@ -158,6 +158,16 @@ def test_both_paths_sample_alike(wrap, kind, between):
     same(Scene((Node(mesh),)), camera=Camera((1.7, 1.4, 2.2), (1, 1, 0), near=0.1, far=20))
 
 
+@pytest.mark.parametrize("between", ["nearest", "linear"])
+def test_coordinates_a_step_below_one_choose_the_same_texel(between):
+    """As in Khronos' BoxTextured, whose edges end at 0.9999999: an eighth of a level's texel less than 2**-20."""
+    below = float(np.float32(1) - np.float32(2**-23))
+    texture = Texture(image(256, 256), magnify="nearest", minify="nearest", mipmap=between)
+    mesh = square((2, 2), Material((1, 1, 1), base_color_texture=texture), uv=((0, 0), (6, below)))
+    for eye in ((1.7, 1.4, 2.2), (0.2, 1.9, 2.5), (1.0, -0.5, 2.0)):
+        same(Scene((Node(mesh),)), camera=Camera(eye, (1, 1, 0), near=0.1, far=20), samples=4)
+
+
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("scale", [1e20, 3e38])
 def test_huge_coordinates_stay_within_the_image(path, scale):

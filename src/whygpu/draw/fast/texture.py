@@ -26,8 +26,9 @@ from whygpu.engine.simd import (
 
 __all__ = ["CUTOFF_TIE", "LEVEL_TIE", "TEXEL_TIE", "corners", "mip_level"]
 
-TEXEL_TIE = 2.0**-20
-"""Added to a coordinate, in texels, before the nearest texel is taken: borders belong to the next texel."""
+TEXEL_TIE = 2.0**-20.5
+"""Added to a coordinate, in texels, before the nearest texel is taken: borders belong to the next texel. No
+power of two, since coordinates are often one float32 step below a whole number, and would lie on a border."""
 LEVEL_TIE = 1e-4
 """Up to this level a texture counts as magnified; also moves where the nearest level changes."""
 CUTOFF_TIE = 1e-5
@@ -87,8 +88,9 @@ def _axis(t, count, wrap, linear):
     ``linear`` is 1, or 0 for the nearest texel. float64 up to the texel, as in the portable path; a texel's
     number fits float32.
     """
-    shift = choose(linear, _HALF, splat_f32(-_HALF), splat_f32(np.float32(TEXEL_TIE)))
-    spot = t * widen(count) + widen(shift)
+    size, mean = widen(count), widen(linear)
+    t = _repeated(t + (1.0 - mean) * TEXEL_TIE / size, wrap)  # first, as the image's border is a texel's too
+    spot = t * size - mean * 0.5
     whole = floor(spot)
     part = narrow(spot - whole) * linear
     low = narrow(whole)
@@ -110,8 +112,7 @@ def corners(at, i, level, linear, levels, first, wrap_u, wrap_v):
     width, height = larger(width, np.int32(1)), larger(height, np.int32(1))
     start = gather_i32(levels, 6 * first, whole * np.int32(6))  # a row is three int64: six words
     start = start - np.int32(levels[first, 0])
-    u, v = _repeated(load_f64x16(at, i), wrap_u), _repeated(load_f64x16(at, STRIDE + i), wrap_v)
-    left, right, across = _axis(u, width, wrap_u, linear)
-    top, bottom, down = _axis(v, height, wrap_v, linear)
+    left, right, across = _axis(load_f64x16(at, i), width, wrap_u, linear)
+    top, bottom, down = _axis(load_f64x16(at, STRIDE + i), height, wrap_v, linear)
     above, below = start + top * width, start + bottom * width
     return above + left, above + right, below + left, below + right, across, down

@@ -91,11 +91,13 @@ def _bilinear(
 def _axis(xp: Any, t: Any, count: Any, wrap: Any, linear: Any) -> tuple[Any, Any, Any]:
     """Along one axis: the texels before and after the coordinate ``t``, and how far it is between them."""
     zero, one = xp.zeros_like(t), xp.ones_like(t)
+    size = xp.astype(count, xp.float64)
+    t = xp.where(linear, t, t + TEXEL_TIE / size)  # first, as the image's border is a texel's too
     twice = t - 2.0 * xp.floor(t * 0.5)
     mirrored = xp.where(twice > 1, 2.0 - twice, twice)
     t = xp.where(wrap == 0, t - xp.floor(t), xp.where(wrap == 2, mirrored, t))
     t = xp.where(t > 0, xp.where(t < 1, t, one), zero)  # what is not a number becomes 0
-    place = t * xp.astype(count, xp.float64) + xp.where(linear, zero - 0.5, zero + TEXEL_TIE)
+    place = t * size - xp.where(linear, zero + 0.5, zero)
     whole = xp.floor(place)
     part = xp.where(linear, xp.astype(place - whole, xp.float32), xp.zeros_like(xp.astype(t, xp.float32)))
     low = xp.astype(whole, xp.int64)
