@@ -62,7 +62,7 @@ _0, _HALF, _1, _2 = np.float32(0), np.float32(0.5), np.float32(1), np.float32(2)
 @inlined
 def _normal(space, i, turn):
     """The unit normal in the world, from what was interpolated in the space of the mesh."""
-    x, y, z = three(space, NX, i)
+    x, y, z = three(space, NX + i, STRIDE)
     return unit(
         x * turn[0, 0] + y * turn[1, 0] + z * turn[2, 0],
         x * turn[0, 1] + y * turn[1, 1] + z * turn[2, 1],
@@ -75,7 +75,7 @@ def _base(space, i, material, colored):
     """The base colour; with vertex colours it is interpolated times a scale."""
     if colored:
         scale = _1 / larger(load_f32x16(space, SCALE + i), _TINY)
-        red, green, blue = three(space, RED, i)
+        red, green, blue = three(space, RED + i, STRIDE)
         return red * scale, green * scale, blue * scale
     return splat_f32(material[0]), splat_f32(material[1]), splat_f32(material[2])
 
@@ -223,11 +223,11 @@ def prepare(space, count, rays, turn, material, colored):
     """Turn a block's raw attributes into unit vectors and base colours."""
     for i in range(0, count, LANES):
         nx, ny, nz = _normal(space, i, turn)
-        keep_three(space, NX, i, nx, ny, nz)
+        keep_three(space, NX + i, nx, ny, nz)
         red, green, blue = _base(space, i, material, colored)
-        keep_three(space, RED, i, red, green, blue)
+        keep_three(space, RED + i, red, green, blue)
         vx, vy, vz = _to_eye(load_f32x16(space, PX + i), load_f32x16(space, PY + i), rays)
-        keep_three(space, VX, i, vx, vy, vz)
+        keep_three(space, VX + i, vx, vy, vz)
 
 
 @inlined
@@ -235,17 +235,17 @@ def ambient_light(space, count, ambient, material):
     """Start a block's light sums with what it emits, and what sky and ground send."""
     specular = material[15]
     for i in range(0, count, LANES):
-        nx, ny, nz = three(space, NX, i)
-        vx, vy, vz = three(space, VX, i)
+        nx, ny, nz = three(space, NX + i, STRIDE)
+        vx, vy, vz = three(space, VX + i, STRIDE)
         to_eye = nx * vx + ny * vy + nz * vz
         metallic, rough = load_f32x16(space, METAL + i), load_f32x16(space, ROUGH + i)
         store_f32x16(space, TO_EYE + i, to_eye)
         store_f32x16(space, HIDDEN_EYE + i, _hidden(magnitude(to_eye), _sharpness(rough)))
-        base, emissive = three(space, RED, i), three(space, EMISSIVE_R, i)
+        base, emissive = three(space, RED + i, STRIDE), three(space, EMISSIVE_R + i, STRIDE)
         red, green, blue = _ambient(base, ny, to_eye, vy, metallic, rough, specular, ambient)
         arriving = load_f32x16(space, OCCLUSION + i)
         keep_three(
-            space, SUM_R, i,
+            space, SUM_R + i,
             red * arriving + emissive[0], green * arriving + emissive[1], blue * arriving + emissive[2],
         )  # fmt: skip
 
@@ -297,10 +297,10 @@ def light(space, places, count, lights, material, at, full):
 @inlined
 def _add(space, i, lamp, facing, red, green, blue):
     """Add a light's share to the sums."""
-    sum_r, sum_g, sum_b = three(space, SUM_R, i)
+    sum_r, sum_g, sum_b = three(space, SUM_R + i, STRIDE)
     facing = facing * load_f32x16(space, STRENGTH + i)
     keep_three(
-        space, SUM_R, i,
+        space, SUM_R + i,
         sum_r + facing * lamp[3] * red, sum_g + facing * lamp[4] * green, sum_b + facing * lamp[5] * blue,
     )  # fmt: skip
 
@@ -309,9 +309,9 @@ def _add(space, i, lamp, facing, red, green, blue):
 def _matte(space, count, lamp):
     """Lambert's law alone."""
     for i in range(0, count, LANES):
-        nx, ny, nz = three(space, NX, i)
-        lx, ly, lz = three(space, LX, i)
-        red, green, blue = three(space, RED, i)
+        nx, ny, nz = three(space, NX + i, STRIDE)
+        lx, ly, lz = three(space, LX + i, STRIDE)
+        red, green, blue = three(space, RED + i, STRIDE)
         _add(space, i, lamp, larger(nx * lx + ny * ly + nz * lz, _0), red, green, blue)
 
 
@@ -319,10 +319,10 @@ def _matte(space, count, lamp):
 def _glossy(space, count, lamp, specular):
     """The whole model."""
     for i in range(0, count, LANES):
-        nx, ny, nz = three(space, NX, i)
-        vx, vy, vz = three(space, VX, i)
-        lx, ly, lz = three(space, LX, i)
-        red, green, blue = three(space, RED, i)
+        nx, ny, nz = three(space, NX + i, STRIDE)
+        vx, vy, vz = three(space, VX + i, STRIDE)
+        lx, ly, lz = three(space, LX + i, STRIDE)
+        red, green, blue = three(space, RED + i, STRIDE)
         metallic, alpha2 = load_f32x16(space, METAL + i), _sharpness(load_f32x16(space, ROUGH + i))
         cosine, along = nx * lx + ny * ly + nz * lz, vx * lx + vy * ly + vz * lz
         to_eye, hidden_eye = load_f32x16(space, TO_EYE + i), load_f32x16(space, HIDDEN_EYE + i)

@@ -15,9 +15,20 @@ import numpy as np
 from whygpu.draw.fast.block import STEP, WORD, changes, lowest, prefetch, ramp
 from whygpu.draw.fast.fields import ALPHA, PX, PY, SCALE, STRIDE, TX, WX
 from whygpu.draw.fast.rules import ONE, OUTSIDE
-from whygpu.draw.fast.vectors import LANES
+from whygpu.draw.fast.vectors import LANES, keep_three_wide, three, three_wide
 from whygpu.engine.jit import inlined
-from whygpu.engine.simd import count_from, store_f32x16, store_f64x16
+from whygpu.engine.simd import (
+    choose,
+    count_from,
+    larger,
+    load_f64x16,
+    narrow,
+    splat_f32,
+    store_f32x16,
+    store_f64x16,
+    widen,
+    zero_f32,
+)
 
 __all__ = [
     "ALPHAS",
@@ -142,115 +153,89 @@ def find_runs(piece, pieces, owners, low, high, cut, triangles, records, runs):
 
 
 @inlined
+def _dot(weights, values):
+    """What three corners have, weighed."""
+    return weights[0] * values[0] + weights[1] * values[1] + weights[2] * values[2]
+
+
+@inlined
+def _narrow(three):
+    return narrow(three[0]), narrow(three[1]), narrow(three[2])
+
+
+@inlined
 def weigh(count, corners, attributes, colored, mirrored, base, linear, full):
     """Turn corners into linear functions: value at the first pixel and step, normal then colour, then scale.
 
     The weights of the corners are perspective-correct (Olano and Greer, 1997) and add up to one at the first
-    pixel; colours must be divided by the scale, normals need not. Backs turn their normals to the eye.
+    pixel; colours, where vertices have some, must be divided by the scale, normals need not. Backs turn their
+    normals to the eye.
     """
-    one, zero = np.float32(1), np.float32(0)
-    for i in range(count):
-        ax, ay, aw = corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE]
-        bx, by, bw = corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE]
-        cx, cy, cw = corners[i + 6 * STRIDE], corners[i + 7 * STRIDE], corners[i + 8 * STRIDE]
+    for i in range(0, count, LANES):
+        ax, ay, aw = three_wide(corners, i, STRIDE)
+        bx, by, bw = three_wide(corners, i + 3 * STRIDE, STRIDE)
+        cx, cy, cw = three_wide(corners, i + 6 * STRIDE, STRIDE)
         a, b, c = bx * cy - by * cx, cx * ay - cy * ax, ax * by - ay * bx
-        clockwise = a + b + c >= 0
-        sign = 1.0 if clockwise else -1.0
-        a, b, c = max(a * sign, 0.0), max(b * sign, 0.0), max(c * sign, 0.0)
+        sign = choose(0.0, a + b + c, -1.0, 1.0)  # whether they lie clockwise
+        a, b, c = larger(a * sign, 0.0), larger(b * sign, 0.0), larger(c * sign, 0.0)
         total = a + b + c
-        inverse = 1.0 / (total if total > 0 else 1.0)
-        even = 0.0 if total > 0 else 1 / 3
-        step = sign * ONE * inverse if total > 0 else 0.0
-        wa, wb, wc = (
-            np.float32(a * inverse + even),
-            np.float32(b * inverse + even),
-            np.float32(c * inverse + even),
-        )
-        da = np.float32((by * cw - bw * cy) * step)
-        db = np.float32((cy * aw - cw * ay) * step)
-        dc = np.float32((ay * bw - aw * by) * step)
-        side = one if clockwise == mirrored else -one
+        inverse = 1.0 / choose(total, 0.0, total, 1.0)
+        even = choose(total, 0.0, 0.0, 1 / 3)
+        step = choose(total, 0.0, sign * inverse * (1.0 * ONE), 0.0)
+        weights = a * inverse + even, b * inverse + even, c * inverse + even
+        across = (by * cw - bw * cy) * step, (cy * aw - cw * ay) * step, (ay * bw - aw * by) * step
+        shares, gains = _narrow(weights), _narrow(across)
+        side = narrow(sign) * (np.float32(1) if mirrored else np.float32(-1))
         for axis in range(3):
             at = i + axis * STRIDE
-            na, nb, nc = attributes[at], attributes[at + 3 * STRIDE], attributes[at + 6 * STRIDE]
-            linear[at] = (wa * na + wb * nb + wc * nc) * side
-            linear[at + 3 * STRIDE] = (da * na + db * nb + dc * nc) * side
-            ra, rb, rc = one, one, one
+            normal = three(attributes, at, 3 * STRIDE)
+            store_f32x16(linear, at, _dot(shares, normal) * side)
+            store_f32x16(linear, at + 3 * STRIDE, _dot(gains, normal) * side)
             if colored:
-                ra = attributes[COLORS + at]
-                rb = attributes[COLORS + at + 3 * STRIDE]
-                rc = attributes[COLORS + at + 6 * STRIDE]
-            linear[at + 6 * STRIDE] = (wa * ra + wb * rb + wc * rc) * base[axis]
-            linear[at + 9 * STRIDE] = (da * ra + db * rb + dc * rc) * base[axis] if colored else zero
-        linear[_SCALE + i] = da + db + dc if colored else zero
-        if full is not None:  # the weights and gains that ``weigh_full`` needs, in place of the corners
-            corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE] = (
-                (by * cw - bw * cy) * step,
-                (cy * aw - cw * ay) * step,
-                (ay * bw - aw * by) * step,
-            )
-            corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE] = (
-                (bw * cx - bx * cw) * step,
-                (cw * ax - cx * aw) * step,
-                (aw * bx - ax * bw) * step,
-            )
-            corners[_WEIGHTS + i] = a * inverse + even
-            corners[_WEIGHTS + i + STRIDE] = b * inverse + even
-            corners[_WEIGHTS + i + 2 * STRIDE] = c * inverse + even
-            corners[i + 6 * STRIDE] = np.float64(side)
+                color = three(attributes, at + COLORS, 3 * STRIDE)
+                store_f32x16(linear, at + 6 * STRIDE, _dot(shares, color) * base[axis])
+                store_f32x16(linear, at + 9 * STRIDE, _dot(gains, color) * base[axis])
+        if colored:
+            store_f32x16(linear, _SCALE + i, gains[0] + gains[1] + gains[2])
+        if full is not None:  # what ``weigh_full`` needs, in place of the corners
+            down = (bw * cx - bx * cw) * step, (cw * ax - cx * aw) * step, (aw * bx - ax * bw) * step
+            keep_three_wide(corners, i, across)
+            keep_three_wide(corners, i + 3 * STRIDE, down)
+            keep_three_wide(corners, i + _WEIGHTS, weights)
+            store_f64x16(corners, i + 6 * STRIDE, widen(side))
 
 
 @inlined
 def weigh_full(count, corners, attributes, colored, mirrored, alpha, linear, functions, full):
     """After ``weigh``: the functions of alpha, tangent, texture coordinates and distance."""
-    for i in range(count):
-        wa, wb, wc = (
-            corners[_WEIGHTS + i],
-            corners[_WEIGHTS + i + STRIDE],
-            corners[_WEIGHTS + i + 2 * STRIDE],
-        )
-        xa, xb, xc = corners[i], corners[i + STRIDE], corners[i + 2 * STRIDE]
-        ya, yb, yc = corners[i + 3 * STRIDE], corners[i + 4 * STRIDE], corners[i + 5 * STRIDE]
-        side = np.float32(corners[i + 6 * STRIDE])
-        fa, fb, fc = corners[FARS + i], corners[FARS + i + STRIDE], corners[FARS + i + 2 * STRIDE]
-        functions[FAR + i] = (wa * fa + wb * fb) + wc * fc
-        functions[FAR + i + STRIDE] = (xa * fa + xb * fb) + xc * fc
-        functions[SCALE_X + i] = (xa + xb) + xc
-        functions[SCALE_Y + i] = (ya + yb) + yc
-        linear[_ALPHA + i], linear[_ALPHA + i + STRIDE] = alpha, np.float32(0)
+    for i in range(0, count, LANES):
+        weights, across = three_wide(corners, _WEIGHTS + i, STRIDE), three_wide(corners, i, STRIDE)
+        down, side = three_wide(corners, i + 3 * STRIDE, STRIDE), narrow(load_f64x16(corners, i + 6 * STRIDE))
+        shares, gains = _narrow(weights), _narrow(across)
+        far = three_wide(corners, FARS + i, STRIDE)
+        store_f64x16(functions, FAR + i, _dot(weights, far))
+        store_f64x16(functions, FAR + STRIDE + i, _dot(across, far))
+        store_f64x16(functions, SCALE_X + i, across[0] + across[1] + across[2])
+        store_f64x16(functions, SCALE_Y + i, down[0] + down[1] + down[2])
+        store_f32x16(linear, _ALPHA + i, splat_f32(alpha))
+        store_f32x16(linear, _ALPHA + STRIDE + i, zero_f32())
         if colored:
-            la, lb, lc = (
-                attributes[ALPHAS + i],
-                attributes[ALPHAS + i + STRIDE],
-                attributes[ALPHAS + i + 2 * STRIDE],
-            )
-            linear[_ALPHA + i] = (np.float32(wa) * la + np.float32(wb) * lb + np.float32(wc) * lc) * alpha
-            linear[_ALPHA + i + STRIDE] = (
-                np.float32(xa) * la + np.float32(xb) * lb + np.float32(xc) * lc
-            ) * alpha
+            alphas = three(attributes, ALPHAS + i, STRIDE)
+            store_f32x16(linear, _ALPHA + i, _dot(shares, alphas) * alpha)
+            store_f32x16(linear, _ALPHA + STRIDE + i, _dot(gains, alphas) * alpha)
         for part in range(4):
             at = i + part * STRIDE
             if full.tangents.shape[0] > 0:
-                turned = side if part < 3 or not mirrored else -side
-                ta, tb, tc = (
-                    attributes[TANGENTS + at],
-                    attributes[TANGENTS + at + 4 * STRIDE],
-                    attributes[TANGENTS + at + 8 * STRIDE],
-                )
-                value = np.float32(wa) * ta + np.float32(wb) * tb + np.float32(wc) * tc
-                step = np.float32(xa) * ta + np.float32(xb) * tb + np.float32(xc) * tc
-                linear[_TANGENT + at] = value * turned
-                linear[_TANGENT + at + 4 * STRIDE] = step * turned
+                tangent = three(attributes, TANGENTS + at, 4 * STRIDE)
+                turned = side * np.float32(-1) if part == 3 and mirrored else side
+                store_f32x16(linear, _TANGENT + at, _dot(shares, tangent) * turned)
+                store_f32x16(linear, _TANGENT + 4 * STRIDE + at, _dot(gains, tangent) * turned)
             if full.uv.shape[0] > 0:
-                ua, ub, uc = (
-                    np.float64(attributes[UVS + at]),
-                    np.float64(attributes[UVS + at + 4 * STRIDE]),
-                    np.float64(attributes[UVS + at + 8 * STRIDE]),
-                )
-                to = U + 3 * part * STRIDE + i
-                functions[to] = (wa * ua + wb * ub) + wc * uc
-                functions[to + STRIDE] = (xa * ua + xb * ub) + xc * uc
-                functions[to + 2 * STRIDE] = (ya * ua + yb * ub) + yc * uc
+                a, b, c = three(attributes, UVS + at, 4 * STRIDE)
+                place, to = (widen(a), widen(b), widen(c)), U + 3 * part * STRIDE + i
+                store_f64x16(functions, to, _dot(weights, place))
+                store_f64x16(functions, to + STRIDE, _dot(across, place))
+                store_f64x16(functions, to + 2 * STRIDE, _dot(down, place))
 
 
 @inlined

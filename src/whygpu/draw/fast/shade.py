@@ -118,7 +118,7 @@ def _full_segment(
     """All that there is: textures, places in the world, shadows, alpha."""
     functions, located = full.functions[rank], full.located_at[rank]
     segment, segment_at, count_of = space[begin:], located[begin:], stop - begin
-    weigh_full((count + 7) & -8, corners, attributes, colored, mirrored, material[8], linear, functions, full)
+    weigh_full(count, corners, attributes, colored, mirrored, material[8], linear, functions, full)
     lay_full(count, runs, x, y, linear, functions, space, located, places, full)
     prepare(segment, count_of, rays, turn, material, colored)
     make_up(segment, count_of, material)
@@ -183,7 +183,7 @@ def shade(
                     )  # fmt: skip
                     shown += lit_here
                     mirrored = flip[node] != 0
-                    weigh((count + 7) & -8, corner, attribute, colored, mirrored, look, function, full)
+                    weigh(count, corner, attribute, colored, mirrored, look, function, full)
                     lay(count, own, function, colored, space)
                     _segment(
                         rank, count, own, begin, stop, x, y, width, colored, mirrored, corner, attribute,

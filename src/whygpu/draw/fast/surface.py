@@ -88,17 +88,17 @@ def locate(space, places, count, full):
 def _bend(space, i, red, green, blue, scale, turn):
     """Turn normals as their normal map says; see portable ``_bent``."""
     x, y, z = (red * _2 - _1) * scale, (green * _2 - _1) * scale, blue * _2 - _1
-    ux, uy, uz = three(space, TX, i)
+    ux, uy, uz = three(space, TX + i, STRIDE)
     tx, ty, tz = unit(
         ux * turn[0, 0] + uy * turn[1, 0] + uz * turn[2, 0],
         ux * turn[0, 1] + uy * turn[1, 1] + uz * turn[2, 1],
         ux * turn[0, 2] + uy * turn[1, 2] + uz * turn[2, 2],
     )
-    nx, ny, nz = three(space, NX, i)
+    nx, ny, nz = three(space, NX + i, STRIDE)
     y = choose(_0, load_f32x16(space, TW + i), _0 - y, y)
     bx, by, bz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
     nx, ny, nz = unit((tx * x + bx * y) + nx * z, (ty * x + by * y) + ny * z, (tz * x + bz * y) + nz * z)
-    keep_three(space, NX, i, nx, ny, nz)
+    keep_three(space, NX + i, nx, ny, nz)
 
 
 @inlined

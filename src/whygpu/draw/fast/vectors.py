@@ -1,30 +1,40 @@
-"""Fields of a block's working space, 16 pixels at once."""
+"""Fields of a block's working space, 16 pixels or runs at once."""
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
 
 from whygpu.draw.fast.fields import STRIDE
 from whygpu.engine.jit import inlined
-from whygpu.engine.simd import load_f32x16, store_f32x16
+from whygpu.engine.simd import load_f32x16, load_f64x16, store_f32x16, store_f64x16
 
-__all__ = ["LANES", "keep_three", "three"]
+__all__ = ["LANES", "keep_three", "keep_three_wide", "three", "three_wide"]
 
 LANES = 16
-"""Pixels of a vector: those of a segment's last one that are too many are computed, and not kept."""
+"""Numbers in a vector: those of a segment's last one that are too many are computed, and not kept."""
 
 
 @inlined
-def three(space, field, i):
-    """A vector or a colour of 16 pixels: three fields, one after another."""
-    return (
-        load_f32x16(space, field + i),
-        load_f32x16(space, field + STRIDE + i),
-        load_f32x16(space, field + 2 * STRIDE + i),
-    )
+def three(space, at, apart):
+    """Three fields that lie ``apart``: a vector, a colour, or what three corners have."""
+    return load_f32x16(space, at), load_f32x16(space, at + apart), load_f32x16(space, at + 2 * apart)
 
 
 @inlined
-def keep_three(space, field, i, x, y, z):
-    """Write three fields."""
-    store_f32x16(space, field + i, x)
-    store_f32x16(space, field + STRIDE + i, y)
-    store_f32x16(space, field + 2 * STRIDE + i, z)
+def three_wide(space, at, apart):
+    """The same of float64."""
+    return load_f64x16(space, at), load_f64x16(space, at + apart), load_f64x16(space, at + 2 * apart)
+
+
+@inlined
+def keep_three(space, at, x, y, z):
+    """Write three fields, one after another."""
+    store_f32x16(space, at, x)
+    store_f32x16(space, at + STRIDE, y)
+    store_f32x16(space, at + 2 * STRIDE, z)
+
+
+@inlined
+def keep_three_wide(space, at, values):
+    """The same of float64."""
+    store_f64x16(space, at, values[0])
+    store_f64x16(space, at + STRIDE, values[1])
+    store_f64x16(space, at + 2 * STRIDE, values[2])
