@@ -1,11 +1,26 @@
 """Sort the triangles that can be seen by the band of rows that they touch, so that threads share none."""
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
 import numpy as np
 
 from whygpu.draw.fast.rules import HALF, OUTSIDE, SUBPIXEL_BITS
+from whygpu.draw.fast.vectors import LANES
 from whygpu.engine.jit import inlined
+from whygpu.engine.simd import (
+    any_lane,
+    choose,
+    larger,
+    low_half,
+    magnitude,
+    narrow,
+    smaller,
+    splat_f32,
+    store_i32x16,
+    truncate,
+    widen,
+    zero_f32,
+)
 from whygpu.engine.sync import wait
 
 __all__ = [
@@ -36,7 +51,7 @@ BIN_WORDS = 3 * _BATCH
 """... and int64."""
 _KEEP, _TOUCH = 0, _BATCH
 _0, _1, _2 = np.uintp(0), np.uintp(1), np.uintp(2)
-_I0, _I1 = np.int32(0), np.int32(1)
+_F0, _F1 = np.float32(0), np.float32(1)
 
 
 @inlined
@@ -62,29 +77,43 @@ def first_band(touched):
 def _judge(count, mirrored, both, bands, width, height, wide, space):
     """Say of each triangle of a batch whether it can be seen, and which bands it touches.
 
-    Without a branch, so that it becomes vector instructions. float64 holds a triangle's area exactly.
+    Sixteen at once, without a branch: a condition holds where a number is not negative, and all of them where
+    the numbers' sign bits together are clear. float64 holds a triangle's area exactly.
     """
-    down, up, bits = np.int32(HALF - 1), np.int32(HALF), np.int32(SUBPIXEL_BITS)
-    outside, side, shift = np.int32(OUTSIDE), np.int32(SMALL_SIDE), np.int32(BAND_BITS)
-    for i in range(count):
+    turn = 1.0 if mirrored else -1.0
+    for i in range(0, count, LANES):
+        xa, xb, xc = low_half(wide, i, 0), low_half(wide, _BATCH + i, 0), low_half(wide, 2 * _BATCH + i, 0)
+        ya, yb, yc = low_half(wide, i, 32), low_half(wide, _BATCH + i, 32), low_half(wide, 2 * _BATCH + i, 32)
+        left, upper = widen(xa), widen(ya)
+        area = (widen(xb) - left) * (widen(yc) - upper) - (widen(xc) - left) * (widen(yb) - upper)
+        facing = narrow(area * turn)  # above 0 where counter-clockwise in the mesh's own space
+        facing = magnitude(facing) if both else facing
+        x0 = (smaller(smaller(xa, xb), xc) + (HALF - 1)) >> SUBPIXEL_BITS
+        y0 = (smaller(smaller(ya, yb), yc) + (HALF - 1)) >> SUBPIXEL_BITS
+        x1 = (larger(larger(xa, xb), xc) - HALF) >> SUBPIXEL_BITS
+        y1 = (larger(larger(ya, yb), yc) - HALF) >> SUBPIXEL_BITS
+        columns, rows = x1 - x0, y1 - y0
+        seen = columns | rows | x1 | y1 | (width - 1 - x0) | (height - 1 - y0)
+        small = (SMALL_SIDE - 1 - columns) | (SMALL_SIDE - 1 - rows)
+        first, last = larger(y0, 0) >> BAND_BITS, smaller(y1, height - 1) >> BAND_BITS
+        store_i32x16(space, _TOUCH + i, first | choose(small, -1, SMALL, 0) | (last << 16))
+        faces = truncate(choose(facing, _F0, splat_f32(_F1), zero_f32()))
+        store_i32x16(space, _KEEP + i, faces & choose(seen, -1, 1, 0))
+        outside = choose(xa, OUTSIDE, 0, 1) | choose(xb, OUTSIDE, 0, 1) | choose(xc, OUTSIDE, 0, 1)
+        if any_lane(outside):
+            _judge_cut(i, min(i + LANES, count), bands, wide, space)
+
+
+@inlined
+def _judge_cut(begin, end, bands, wide, space):
+    """Of triangles with clipped corners: they may touch any band, unless all lies beyond one side."""
+    for i in range(begin, end):
         a, b, c = wide[i], wide[_BATCH + i], wide[2 * _BATCH + i]
         xa, xb, xc = np.int32(a), np.int32(b), np.int32(c)
-        ya, yb, yc = np.int32(a >> 32), np.int32(b >> 32), np.int32(c >> 32)
-        cut = (xa == outside) | (xb == outside) | (xc == outside)
-        beyond = (xa == xb) & (xb == xc) & (ya & yb & yc != _I0)  # all of it beyond one side of the view
-        left, upper = np.float64(xa), np.float64(ya)
-        area = (np.float64(xb) - left) * (np.float64(yc) - upper)
-        area -= (np.float64(xc) - left) * (np.float64(yb) - upper)
-        turned = (area > 0) if mirrored else (area < 0)  # counter-clockwise in the mesh's own space
-        x0, x1 = (min(xa, xb, xc) + down) >> bits, (max(xa, xb, xc) - up) >> bits
-        y0, y1 = (min(ya, yb, yc) + down) >> bits, (max(ya, yb, yc) - up) >> bits
-        seen = (x0 <= x1) & (y0 <= y1) & (x1 >= _I0) & (y1 >= _I0) & (x0 < width) & (y0 < height)
-        seen = seen & (area != 0) & (turned | both)
-        small = (x1 - x0 < side) & (y1 - y0 < side)
-        first, last = max(y0, _I0) >> shift, min(y1, height - _I1) >> shift
-        touched = first | np.int32(small) * np.int32(SMALL) | last << np.int32(16)
-        space[_KEEP + i] = not beyond if cut else seen
-        space[_TOUCH + i] = (bands - _I1) << np.int32(16) if cut else touched  # what is cut may touch any
+        if OUTSIDE in (xa, xb, xc):
+            beyond = xa == xb and xb == xc and (a & b & c) >> 32 != 0
+            space[_KEEP + i] = not beyond
+            space[_TOUCH + i] = (bands - 1) << 16
 
 
 @inlined
@@ -110,7 +139,7 @@ def _collect(
                 wide[i] = corners[a << _1]
                 wide[_BATCH + i] = corners[b << _1]
                 wide[2 * _BATCH + i] = corners[c << _1]
-            _judge(count, mirrored, both, np.int32(bands), np.int32(width), np.int32(height), wide, space)
+            _judge(count, mirrored, both, bands, width, height, wide, space)
             for i in range(count):
                 at = np.uintp(place)
                 kept[at, 0], kept[at, 1] = start + i, space[_TOUCH + i]

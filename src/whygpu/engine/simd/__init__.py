@@ -25,7 +25,7 @@ from whygpu.engine.simd.floats import (
     zero_f32,
 )
 from whygpu.engine.simd.halves import half_bits, half_to_float
-from whygpu.engine.simd.integers import at_least, byte_of, halved, plus, shift_down, zero_i32
+from whygpu.engine.simd.integers import any_lane, byte_of, halved, low_half, store_wide, zero_i32
 from whygpu.engine.simd.memory import (
     address_of,
     gather_i32,
@@ -52,13 +52,22 @@ from whygpu.engine.simd.memory import (
     store_i64,
 )
 from whygpu.engine.simd.octets import bits, dot_bytes, dot_wide, join_bits, sum_lanes_i32, table
-from whygpu.engine.simd.operators import choose, floor, inverse_root, larger, quick_root, smaller, truncate
+from whygpu.engine.simd.operators import (
+    choose,
+    floor,
+    inverse_root,
+    larger,
+    product,
+    quick_root,
+    smaller,
+    truncate,
+)
 from whygpu.engine.simd.vectors import Vector, byte_dot, f16x16, f32x16, i8x64, i32x16, many_registers
 
 __all__ = [
     "Vector",
     "address_of",
-    "at_least",
+    "any_lane",
     "bits",
     "byte_dot",
     "byte_of",
@@ -92,18 +101,18 @@ __all__ = [
     "load_i32x16",
     "load_i64",
     "load_u8x16",
+    "low_half",
     "magnitude",
     "mantissa",
     "many_registers",
     "max_lanes",
     "narrow",
-    "plus",
     "power_of_two",
+    "product",
     "quick_root",
     "repeat_four",
     "repeat_i32",
     "round_to_int",
-    "shift_down",
     "smaller",
     "splat_f32",
     "store_f32",
@@ -114,6 +123,7 @@ __all__ = [
     "store_i32",
     "store_i32x16",
     "store_i64",
+    "store_wide",
     "sum_lanes",
     "sum_lanes_i32",
     "table",

@@ -6,9 +6,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import constant, f32x16, i32x16, repeat
+from whygpu.engine.simd.vectors import address, call, constant, f32x16, i32x16, repeat
 
-__all__ = ["at_least", "byte_of", "halved", "plus", "shift_down", "zero_i32"]
+__all__ = ["any_lane", "byte_of", "halved", "low_half", "store_wide", "zero_i32"]
 
 
 def _each(builder, number):
@@ -20,37 +20,6 @@ def _each(builder, number):
 def zero_i32(typing_context):
     """16 zeros."""
     return i32x16(), lambda context, builder, signature, args: constant(i32x16, 0)
-
-
-@intrinsic
-def plus(typing_context, value, number):
-    """Each lane plus one number."""
-
-    def code(context, builder, signature, args):
-        return builder.add(args[0], _each(builder, args[1]))
-
-    return i32x16(i32x16, types.int64), code
-
-
-@intrinsic
-def at_least(typing_context, value, number):
-    """The larger of each lane and one number."""
-
-    def code(context, builder, signature, args):
-        least = _each(builder, args[1])
-        return builder.select(builder.icmp_signed(">", args[0], least), args[0], least)
-
-    return i32x16(i32x16, types.int64), code
-
-
-@intrinsic
-def shift_down(typing_context, value, count):
-    """Each lane, not negative, without its lowest ``count`` bits."""
-
-    def code(context, builder, signature, args):
-        return builder.lshr(args[0], _each(builder, args[1]))
-
-    return i32x16(i32x16, types.int64), code
 
 
 @intrinsic
@@ -72,3 +41,42 @@ def byte_of(typing_context, value, place):
         return builder.sitofp(byte, f32x16.ir)
 
     return f32x16(i32x16, types.int64), code
+
+
+@intrinsic
+def low_half(typing_context, array, index, shift):
+    """The 32 bits from bit ``shift`` on of 16 int64, from ``array[index]`` on."""
+
+    def code(context, builder, signature, args):
+        wide = ir.VectorType(ir.IntType(64), 16)
+        place = address(context, builder, signature.args[0], args[0], args[1])
+        words = builder.load(builder.bitcast(place, wide.as_pointer()))
+        words.align = 8
+        return builder.trunc(builder.lshr(words, repeat(builder, args[2], 16)), i32x16.ir)
+
+    return i32x16(array, types.intp, types.int64), code
+
+
+@intrinsic
+def store_wide(typing_context, array, index, value):
+    """Write 16 int32 as int64, from ``array[index]`` on."""
+
+    def code(context, builder, signature, args):
+        wide = ir.VectorType(ir.IntType(64), 16)
+        place = address(context, builder, signature.args[0], args[0], args[1])
+        value = builder.sext(args[2], wide)
+        builder.store(value, builder.bitcast(place, wide.as_pointer())).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, i32x16), code
+
+
+@intrinsic
+def any_lane(typing_context, value):
+    """Whether a bit of any lane is set."""
+
+    def code(context, builder, signature, args):
+        every = call(builder, "llvm.vector.reduce.or.v16i32", ir.IntType(32), [args[0]])
+        return builder.icmp_signed("!=", every, ir.Constant(every.type, 0))
+
+    return types.boolean(i32x16), code

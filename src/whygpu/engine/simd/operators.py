@@ -1,4 +1,4 @@
-"""``+``, ``-``, ``*`` and ``/`` of 16 lanes, and functions that take one number or 16 lanes alike.
+"""``+ - * /`` of 16 lanes, ``& | << >>`` of whole ones, and functions that take one number or 16 lanes alike.
 
 So a formula reads as it does for one number, and may serve both. A product and the sum that it goes into may
 be rounded once, where the CPU can multiply and add in one instruction.
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 from whygpu.engine.simd.vectors import Vector, call, constant, f32x16, f64x16, i32x16, many_registers, repeat
 
-__all__ = ["choose", "floor", "inverse_root", "larger", "quick_root", "smaller", "truncate"]
+__all__ = ["choose", "floor", "inverse_root", "larger", "product", "quick_root", "smaller", "truncate"]
 
 _TINY = 1e-30
 _LANE = {f32x16: types.float32, f64x16: types.float64, i32x16: types.int32}
@@ -45,14 +45,14 @@ def _wide(builder, values, kinds, vector):
     ]
 
 
-def _register(function, name):
+def _register(function, name, vectors=tuple(_LANE)):
     """Teach Numba an operator: ``name`` is LLVM's, without its first letter for floating point."""
 
     @infer_global(function)
     class Operation(AbstractTemplate):
         def generic(self, args, kws):
             found = _matched(args)
-            return signature(found[0], *found[1]) if found else None
+            return signature(found[0], *found[1]) if found and found[0] in vectors else None
 
     def code(context, builder, signature, args):
         vector = signature.return_type
@@ -68,7 +68,21 @@ def _register(function, name):
 _register(operator.add, "add")
 _register(operator.sub, "sub")
 _register(operator.mul, "mul")
-_register(operator.truediv, "div")
+_register(operator.truediv, "div", (f32x16, f64x16))
+_register(operator.and_, "and_", (i32x16,))
+_register(operator.or_, "or_", (i32x16,))
+_register(operator.lshift, "shl", (i32x16,))
+_register(operator.rshift, "ashr", (i32x16,))
+
+
+@intrinsic
+def product(typing_context, a, b):
+    """a b of float64, rounded by itself: for sums that must have the same bits everywhere."""
+
+    def code(context, builder, signature, args):
+        return builder.fmul(*args)
+
+    return f64x16(f64x16, f64x16), code
 
 
 def _common(kinds):

@@ -127,14 +127,14 @@ def supers(kind):
 @inlined
 def _pair(d, low, both):
     """Scale and minimum from the halves of a byte."""
-    high = simd.shift_down(both, 4)
+    high = both >> 4
     s = simd.to_float(both) - simd.to_float(high) * F(16)
     return d * s, low * simd.to_float(high)
 
 
 @inlined
 def _exponent(w):
-    d = simd.power_of_two(simd.at_least(simd.plus(simd.load_u8x16(w, 0), -128), -126))
+    d = simd.power_of_two(simd.larger(simd.load_u8x16(w, 0) - 128, -126))
     return d, d
 
 
