@@ -181,3 +181,36 @@ def test_other_backends_mix_alike(which):
         there = draw.render(stack(mode), (40, 30), path="portable", backend=backend, **options)
         assert np.array_equal(here.ids, there.ids) and np.array_equal(here.depth, there.depth)
         assert np.abs(here.rgba.astype(int) - there.rgba).max() <= 1
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("normals", [False, True])
+def test_a_masked_layer_is_the_depth_even_behind_full_glass(path, normals):
+    """Glass leaves no depth, however opaque; asking for normals changes nothing else."""
+    glass = square(SIZE, unlit(base_color=(1, 0, 0), alpha=1.0, alpha_mode="blend"), z=2.0)
+    masked = square(SIZE, unlit(base_color=(0, 1, 0), alpha_mode="mask"), z=0.0)
+    frame = render([glass, masked], SIZE, path, normals=normals)
+    assert (frame.ids >= 2).all()
+    assert np.allclose(frame.depth, 0.5, atol=1e-6)  # z = 0 lies half way from z = 10 to z = -10
+    assert (frame.rgba == (255, 0, 0, 255)).all()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_masked_pixels_depth_is_that_of_its_nearest_sample(path):
+    """A slope of 1 in x, 4 samples: the rightmost ones, 3/8 of a pixel from the centre, are the nearest."""
+    slope = square(SIZE, unlit(alpha_mode="mask", double_sided=True))
+    positions = np.asarray(slope.positions, np.float64)
+    positions[:, 2] = positions[:, 0]  # z from 0 at the left to 4 at the right
+    tilted = draw.Mesh(positions, slope.triangles, material=slope.material)
+    frame = render(tilted, SIZE, path, samples=4)
+    nearest = np.arange(4) + 0.5 + 6 / 16
+    assert np.allclose(frame.depth, ((10 - nearest) / 20)[None], atol=1e-6)
+
+
+def test_masked_triangles_that_are_clipped_are_alike_in_every_sample():
+    random = np.random.default_rng(86)
+    for _ in range(6):
+        positions = random.normal(size=(9, 3)) * (1, 1, 2)
+        mesh = draw.Mesh(positions, random.integers(0, 9, (12, 3)), material=Material(alpha_mode="mask"))
+        camera = draw.Camera((0.3, -0.4, 0.5), (0, 0, 0), near=0.3, far=20)
+        same(Scene((Node(mesh),)), (40, 30), camera=camera, samples=4)

@@ -75,6 +75,30 @@ def test_whole_numbers_and_what_is_gathered() -> None:
 
 
 @numba.njit
+def _bits(words, out, wide):
+    found = False
+    for i in range(0, COUNT, 16):
+        low, high = simd.low_half(words, i, 0), simd.low_half(words, i, 32)
+        simd.store_i32x16(out, i, (low & 255) | (high << 8))
+        simd.store_i32x16(out, COUNT + i, (low - high) >> 3)
+        simd.store_wide(wide, i, low * high)
+        found |= simd.any_lane(low & 1024)
+    return found
+
+
+def test_words_are_taken_apart_and_shifted() -> None:
+    random = np.random.default_rng(1)
+    low, high = random.integers(-1000, 1000, (2, COUNT)).astype(np.int64)
+    words = (high << 32) | (low & 0xFFFFFFFF)
+    out, wide = np.empty((2, COUNT), np.int32), np.empty(COUNT, np.int64)
+    assert _bits(words, out.ravel(), wide)  # numbers below zero have the bit
+    assert np.array_equal(out[0], (low & 255) | (high << 8))
+    assert np.array_equal(out[1], (low - high) >> 3)
+    assert np.array_equal(wide, low * high)
+    assert not _bits(np.zeros(COUNT, np.int64), out.ravel(), wide)
+
+
+@numba.njit
 def _light(codes, linear, out):
     for i in range(0, 256, 16):
         code = simd.load_f32x16(codes, i)

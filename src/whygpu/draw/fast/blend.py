@@ -31,12 +31,21 @@ def _sort(keys, order, count):
 
 @inlined
 def _list(head, nexts, owners, bits, masks, keys, order):
-    """Write a pixel's entries and their keys: transparent before opaque, then depth, then id."""
-    count, entry = 0, head
+    """Write a pixel's entries and their keys: transparent before opaque, then depth, then id.
+
+    The pieces of a clipped triangle follow one another and become one entry, with the nearest one's depth.
+    """
+    count, entry, last = 0, head, -1
     while entry >= 0:
-        solid = np.int64(masks[entry] & SOLID) << 46
-        keys[count] = solid | np.int64(bits[entry]) << 32 | np.int64(owners[entry])
-        order[count] = entry
+        if last >= 0 and owners[entry] == owners[last] and (masks[entry] | masks[last]) & SOLID == 0:
+            masks[last] |= masks[entry]
+            bits[last] = min(bits[last], bits[entry])
+            count -= 1
+        else:
+            last = entry
+        solid = np.int64(masks[last] & SOLID) << 46
+        keys[count] = solid | np.int64(bits[last]) << 32 | np.int64(owners[last])
+        order[count] = last
         count, entry = count + 1, nexts[entry]
     return count
 
@@ -55,6 +64,11 @@ def blend(
     own_keys, own_order, shine = keys[rank], order[rank], through[rank]
     samples = shine.shape[0]
     share = np.float32(1 / samples)
+    thorough = (
+        facing.shape[0] > 0
+    )  # whether what cannot be seen may still become a pixel's depth, id or normal
+    for node in range(material.shape[0]):
+        thorough |= material[node, 10] == 1
     at = claim(next_tile, 0)
     while at < tiles.shape[0]:
         for y in range(tiles[at, 2], tiles[at, 3]):
@@ -67,7 +81,7 @@ def blend(
                     shine[s] = one
                 red, green, blue, left = zero, zero, zero, one
                 done = 0
-                while done < count and (left > 0 or facing.shape[0] > 0):
+                while done < count and (left > 0 or thorough):
                     entry = own_order[done]
                     opacity, weight, left = colors[entry, 3], zero, zero
                     for s in range(samples):

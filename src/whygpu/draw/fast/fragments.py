@@ -104,7 +104,7 @@ def _cover(
                 z = row + planes[s, 1] * np.float64(x - edges[s, 3])
                 far = np.float32(z if z > 0 else 0.0)
                 if far < nearest[s, y, x]:
-                    depth = far if mask == 0 else depth
+                    depth = min(depth, far)
                     mask |= np.int32(1 << s)
             if mask != 0:
                 if emit:

@@ -32,7 +32,7 @@ class Fragments:
     triangle: Any
     """(n,) int64."""
     depth: Any
-    """(n,) float32: at the first sample that shows it."""
+    """(n,) float32: at the nearest sample that shows it."""
     mask: Any
     """(n,) int64: bit s is set where sample s shows the triangle."""
 
@@ -148,8 +148,9 @@ def _merged(xp: Any, lists: list[tuple[Any, ...]]) -> Fragments:
     bit = xp.concat([xp.zeros_like(e[0]) + (1 << e[4]) for e in lists], axis=0)
     if pixel.shape[0] == 0:
         return Fragments(pixel, triangle, depth, bit)
-    order = xp.argsort(triangle, stable=True)  # samples stay in their order
-    order = xp.take(order, xp.argsort(xp.take(pixel, order, axis=0), stable=True), axis=0)
+    order = xp.argsort(depth, stable=True)  # so that the first of each triangle is its nearest sample
+    for key in (triangle, pixel):
+        order = xp.take(order, xp.argsort(xp.take(key, order, axis=0), stable=True), axis=0)
     pixel, depth, triangle, behind, bit = (
         xp.take(a, order, axis=0) for a in (pixel, depth, triangle, behind, bit)
     )
