@@ -1,6 +1,7 @@
 """What is refused, what is drawn empty, and what a frame is."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -190,3 +191,42 @@ def test_two_threads_may_draw_at_once():
 def test_the_current_backend_is_used():
     with engine.using("torch:cpu"):
         assert draw.render(draw.load("cube"), (16, 12)).statistics.path == "portable"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Material(base_color=(1, 1)), "base_color"),
+        (lambda: Material(alpha="1"), "5 numbers"),
+        (lambda: Material(emissive="a"), "emissive"),
+        (lambda: Material(base_color_texture=np.zeros((2, 2, 4), np.uint8)), "draw.Texture"),
+        (lambda: draw.Light(direction=(1, 0)), "direction"),
+        (lambda: draw.Light(color="red"), "3 numbers"),
+        (lambda: Scene((), sky=(float("nan"), 1, 1)), "sky"),
+        (lambda: Camera(height=float("nan")), "height"),
+        (lambda: draw.Background((float("nan"),) * 4), "background"),
+        (lambda: draw.render(Scene(()), threads=2.5), "threads"),
+        (lambda: draw.render(Scene(()), wireframe=[]), "wireframe"),
+    ],
+)
+def test_numbers_that_are_none_are_named(make, words):
+    with pytest.raises(UserError, match=words):
+        make()
+
+
+@pytest.mark.parametrize("path", ["fast", "portable"])
+@pytest.mark.parametrize("length", [1e20, 1e-16, 1e-30])
+def test_normals_may_have_any_length(path, length):
+    mesh = draw.load("sphere:2").nodes[0].mesh
+    same = [
+        draw.render(Scene((Node(replace(mesh, normals=mesh.normals * np.float32(k))),)), (40, 30), path=path)
+        for k in (1, length)
+    ]
+    assert np.abs(same[0].rgba.astype(int) - same[1].rgba).max() <= 1
+
+
+@pytest.mark.parametrize("kind", ["point", "spot"])
+def test_a_light_may_be_far_away_and_cast_shadows(kind):
+    light = draw.Light(kind=kind, position=(0, 0, 1e17))
+    frame = draw.render(Scene(draw.load("cube").nodes, lights=(light,)), (16, 16), shadows=True)
+    assert (frame.ids >= 0).any()

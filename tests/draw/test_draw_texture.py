@@ -160,7 +160,7 @@ def test_both_paths_sample_alike(wrap, kind, between):
 
 @pytest.mark.parametrize("between", ["nearest", "linear"])
 def test_coordinates_a_step_below_one_choose_the_same_texel(between):
-    """As in Khronos' BoxTextured, whose edges end at 0.9999999: an eighth of a level's texel less than 2**-20."""
+    """As in Khronos' BoxTextured, whose edges end at 0.9999999: 2**-20 of a texel where a level has eight."""
     below = float(np.float32(1) - np.float32(2**-23))
     texture = Texture(image(256, 256), magnify="nearest", minify="nearest", mipmap=between)
     mesh = square((2, 2), Material((1, 1, 1), base_color_texture=texture), uv=((0, 0), (6, below)))

@@ -141,7 +141,7 @@ def _look(command: Callable[..., Any]) -> Callable[..., Any]:
     light = Numbers("AZ,EL[,INTENSITY]", "45,30 or 45,30,0.5", _light)
     for option in (
         click.option("--wireframe", is_flag=True, help="Edges only."),
-        click.option("--exposure", type=click.FloatRange(-32, 32), default=0.0, show_default=True,
+        click.option("--exposure", type=click.FloatRange(-64, 64), default=0.0, show_default=True,
                      metavar="STOPS", help="Each stop makes everything twice as bright."),
         click.option("--shadows", is_flag=True, help="Shadows of the lights that cast them."),
         click.option("--light", "lights", type=light, multiple=True,

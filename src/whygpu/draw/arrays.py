@@ -1,11 +1,13 @@
-"""Arrays that nobody changes."""
+"""Arrays that nobody changes, and numbers that somebody gave."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["frozen"]
+from whygpu.engine import UserError
+
+__all__ = ["frozen", "numbers"]
 
 
 def frozen(values: ArrayLike, dtype: Any) -> Any:
@@ -15,3 +17,15 @@ def frozen(values: ArrayLike, dtype: Any) -> Any:
         array = array.copy() if array is values else array
         array.flags.writeable = False
     return array
+
+
+def numbers(what: str, values: Any, count: int) -> tuple[float, ...]:
+    """``count`` numbers as floats; UserError, which begins with ``what``, for anything else."""
+    try:
+        parts = tuple(values)
+        found = tuple(float(part) for part in parts if not isinstance(part, (str, bytes)))
+    except (TypeError, ValueError):
+        parts, found = (), ()
+    if len(found) != count or len(parts) != count:
+        raise UserError(f"{what}: {values!r}; give {count} numbers")
+    return found

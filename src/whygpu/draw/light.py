@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from whygpu.draw.arrays import numbers
 from whygpu.draw.material import Color
 from whygpu.engine import UserError
 
@@ -44,6 +45,8 @@ class Light:
     """Whether it casts shadows where shadows are asked for."""
 
     def __post_init__(self) -> None:
+        for what in ("direction", "color", "position"):  # lists and arrays too, which have no hash
+            object.__setattr__(self, what, numbers(f"light: {what}", getattr(self, what), 3))
         if not np.isfinite(self.direction).all() or not np.any(self.direction):
             raise UserError(f"light: the direction {self.direction} must be finite and not zero")
         if not np.isfinite([*self.color, *self.position]).all() or min(self.color) < 0:
@@ -52,8 +55,6 @@ class Light:
             raise UserError(f"light: kind {self.kind!r} is unknown; known: directional, point, spot")
         if not self.reach > 0 or not 0 <= self.inner < self.outer <= 90:
             raise UserError("light: it must have reach > 0 and 0 <= inner < outer <= 90 degrees")
-        for name in ("direction", "color", "position"):  # lists and arrays too, which have no hash
-            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,10 @@ class Background:
 
     top: tuple[float, float, float, float] = (0.105, 0.125, 0.165, 1.0)
     bottom: tuple[float, float, float, float] = (0.255, 0.285, 0.335, 1.0)
+
+    def __post_init__(self) -> None:
+        for what in ("top", "bottom"):
+            color = numbers(f"background: {what}", getattr(self, what), 4)
+            if not all(0 <= part <= 1 for part in color):
+                raise UserError(f"background: {what} {color}; give red, green, blue, alpha from 0 to 1")
+            object.__setattr__(self, what, color)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.arrays import frozen
+from whygpu.draw.arrays import frozen, numbers
 from whygpu.engine import UserError
 
 __all__ = ["AlphaMode", "Color", "Filter", "Material", "Texture", "Wrap"]
@@ -111,13 +111,19 @@ class Material:
     name: str = "material"
 
     def __post_init__(self) -> None:
+        who = f"material {self.name!r}"
+        for what in ("base_color", "emissive"):
+            object.__setattr__(self, what, numbers(f"{who}: {what}", getattr(self, what), 3))
         reflects = (self.metallic, self.roughness, self.specular)
-        unit = (*self.base_color, self.alpha, *reflects, self.occlusion_strength)
+        factors = numbers(f"{who}: its factors", (self.alpha, *reflects, self.occlusion_strength), 5)
+        if not all(texture is None or isinstance(texture, Texture) for texture in self.textures):
+            raise UserError(f"{who}: a texture is a draw.Texture, which holds an image")
+        unit = (*self.base_color, *factors)
         if not all(0 <= number <= 1 for number in unit):
             raise UserError(
                 f"material {self.name!r}: colour, alpha, metallic, roughness, occlusion go from 0 to 1"
             )
-        free = np.array([*self.emissive, self.alpha_cutoff, self.normal_scale], np.float64)
+        free = np.array([*self.emissive, *numbers(who, (self.alpha_cutoff, self.normal_scale), 2)])
         if not np.isfinite(free).all() or min(*self.emissive, self.alpha_cutoff) < 0:
             raise UserError(f"material {self.name!r}: emissive, cutoff and normal scale must be finite")
         if self.alpha_mode not in _ALPHA:

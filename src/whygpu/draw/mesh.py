@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,7 +63,7 @@ class Mesh:
         if self.normals is None:
             self._keep("normals", frozen(vertex_normals(positions, triangles), np.float32))
         else:
-            self._keep("normals", self._vectors("normals", self.normals, 3, count))
+            self._keep("normals", _of_any_length(self._vectors("normals", self.normals, 3, count)))
         if self.colors is not None:
             colors = np.asarray(self.colors)
             if colors.ndim == 2 and colors.shape[1] == 3:
@@ -72,7 +73,7 @@ class Mesh:
             "uv",
             tuple(
                 None if values is None else self._vectors(f"uv[{i}]", values, 2, count)
-                for i, values in enumerate(self.uv)
+                for i, values in enumerate(self._two(self.uv))
             ),
         )
         if self.tangents is not None:
@@ -106,6 +107,13 @@ class Mesh:
 
     def _keep(self, what: str, value: object) -> None:
         object.__setattr__(self, what, value)
+
+    def _two(self, uv: object) -> tuple[Any, ...]:
+        if not isinstance(uv, (tuple, list)) or len(uv) != 2:
+            raise UserError(
+                f"mesh {self.name!r}: uv must be two sets of coordinates, (first, second or None)"
+            )
+        return tuple(uv)
 
     def _vectors(self, what: str, values: ArrayLike, width: int, count: int | None = None) -> Floats:
         try:
@@ -143,6 +151,19 @@ class Mesh:
             )
         indices: Indices = frozen(array, np.int32)
         return indices
+
+
+def _of_any_length(normals: Floats) -> Floats:
+    """Normals; those so long or short that float32 could not hold the square of their length get length 1."""
+    longest = np.abs(normals).max(1, initial=0)
+    odd = (longest > 1e6) | ((longest < 1e-6) & (longest > 0))
+    if not odd.any():
+        return normals
+    handy = normals.copy()
+    exact = normals[odd].astype(np.float64)
+    handy[odd] = exact / np.linalg.norm(exact, axis=1, keepdims=True)
+    handy.flags.writeable = False
+    return handy
 
 
 def vertex_normals(positions: ArrayLike, triangles: ArrayLike) -> NDArray[np.float64]:

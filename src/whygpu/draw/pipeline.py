@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 from time import perf_counter
 
 from whygpu.draw.camera import framing
@@ -190,7 +191,7 @@ def _size(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def _path(path: str, threads: int | None) -> str:
-    if threads is not None and threads < 1:
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
         raise UserError(f"threads: {threads} is not a number of threads; give 1 or more")
     if path not in ("auto", "fast", "portable"):
         raise UserError(f"path {path!r} is unknown; known: auto, fast, portable")
@@ -220,9 +221,9 @@ def _options(
     return Options(shadows, samples, float(exposure), normals, None if lights is None else tuple(lights))
 
 
-def _wireframe(wireframe: bool | str) -> str:
+def _wireframe(wireframe: object) -> str:
     kinds = {False: "", True: "hidden", "hidden": "hidden", "through": "through"}
-    if wireframe not in kinds:
+    if not isinstance(wireframe, (bool, str)) or wireframe not in kinds:
         raise UserError(f"wireframe {wireframe!r} is unknown; known: True, False, hidden, through")
     return kinds[wireframe]
 

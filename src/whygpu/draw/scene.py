@@ -8,13 +8,14 @@ made read-only, and never changed afterwards: a scene may be drawn from many thr
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whygpu.draw.arrays import frozen
+from whygpu.draw.arrays import frozen, numbers
 from whygpu.draw.light import Background, Light
 from whygpu.draw.material import Color
 from whygpu.draw.mesh import Mesh
@@ -59,12 +60,16 @@ class Camera:
     name: str = "camera"
 
     def __post_init__(self) -> None:
-        numbers = np.array([*self.eye, *self.target, *self.up, self.fov, self.near, self.far], np.float64)
-        if not np.isfinite(numbers).all():
+        for what in ("eye", "target", "up"):
+            object.__setattr__(self, what, numbers(f"camera: {what}", getattr(self, what), 3))
+        rest = numbers("camera", (self.fov, self.near, self.far), 3)
+        if not np.isfinite([*self.eye, *self.target, *self.up, *rest]).all():
             raise UserError("camera: every number must be finite")
         if not self.near < self.far or (self.height is None and self.near <= 0):
             raise UserError(f"camera: near {self.near} and far {self.far}; they must be 0 < near < far")
-        if not 0 < self.fov < 180 or (self.height is not None and not self.height > 0):
+        if self.height is not None and not 0 < self.height < math.inf:
+            raise UserError(f"camera: an orthographic height of {self.height}; it must be larger than 0")
+        if not 0 < self.fov < 180:
             raise UserError(f"camera: a field of view of {self.fov} degrees; it must lie between 0 and 180")
 
 
@@ -103,6 +108,12 @@ class Scene:
     """Those that the file brings along, to choose from."""
     rig: Rig | None = None
     """What moves it: ``scene.rig.at(scene, seconds)`` is the scene at a time; None: nothing moves."""
+
+    def __post_init__(self) -> None:
+        for what in ("sky", "ground"):
+            object.__setattr__(self, what, numbers(f"scene {self.name!r}: {what}", getattr(self, what), 3))
+            if not all(0 <= part < math.inf for part in getattr(self, what)):
+                raise UserError(f"scene {self.name!r}: {what} must be finite and not negative")
 
     @property
     def triangles(self) -> int:

@@ -83,8 +83,9 @@ def _cameras(light: Light, corners: Matrix, side: int) -> tuple[list[Camera], tu
         half = side / (side - 2 * MARGIN)
         directions = list(_AXES)
     fov = 2 * math.degrees(math.atan(half))
+    step = max(1.0, float(np.abs(eye).max()))  # so long that adding it to a far eye is not lost
     cameras = [
-        Camera(tuple(eye), tuple(eye + np.asarray(d)), _up(d), fov, near, far, name="shadow")
+        Camera(tuple(eye), tuple(eye + step * np.asarray(d)), _up(d), fov, near, far, name="shadow")
         for d in directions
     ]
     return cameras, (0.0, 2 * half / side)

@@ -149,7 +149,7 @@ def uniforms(
         orthographic=camera.height is not None,
         lights=rows,
         lamps=_lamps(lights, rows, maps),
-        ambient=_ambient(tuple(scene.sky), tuple(scene.ground), gain),
+        ambient=_ambient(scene.sky, scene.ground, gain),
         background=_rows(background, height),
         shadows=maps,
         located=bool(maps.cameras) or any(light.kind != "directional" for light in lights),
