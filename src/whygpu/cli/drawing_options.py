@@ -54,14 +54,14 @@ def _angles(numbers: tuple[float, ...]) -> str | None:
 
 
 def _view(numbers: tuple[float, ...]) -> str | None:
-    if len(numbers) > 2 and not 0 < numbers[2] < 1e30:
-        return "the distance must be larger than 0"
+    if len(numbers) > 2 and not 1e-20 < numbers[2] < 1e30:
+        return "the distance must lie between 1e-20 and 1e30"
     return _angles(numbers)
 
 
 def _light(numbers: tuple[float, ...]) -> str | None:
     if len(numbers) > 2 and not 0 <= numbers[2] < 1e6:
-        return "the intensity must be 0 or more"
+        return "the intensity must lie between 0 and a million"
     return _angles(numbers)
 
 

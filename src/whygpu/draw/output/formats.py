@@ -119,6 +119,12 @@ FORMATS = {
 }
 """By suffix."""
 
+INSTEAD = {
+    **dict.fromkeys((".bmp", ".jpg", ".jpeg", ".ppm", ".tga", ".tif", ".tiff"), ".png"),
+    **dict.fromkeys((".avi", ".mkv", ".mov", ".webm"), ".mp4"),
+}
+"""What to write in place of other types of file that people know."""
+
 
 def format_of(path: str | Path, suffix: str | None = None) -> Format:
     """The type of file that a name asks for, or a suffix that was given apart.
@@ -131,8 +137,8 @@ def format_of(path: str | Path, suffix: str | None = None) -> Format:
     suffix = Path(path).suffix.lower() if suffix is None else suffix.lower()
     kind = FORMATS.get(suffix)
     if kind is None:
-        near = difflib.get_close_matches(suffix, FORMATS, 1, 0.6) if suffix else []
-        hint = f"did you mean {near[0]}? " if near else ""
+        near = INSTEAD.get(suffix) or next(iter(difflib.get_close_matches(suffix, FORMATS, 1, 0.6)), None)
+        hint = f"did you mean {near}? " if near else ""
         what = f"{suffix} files are not written" if suffix else "the name has no suffix"
         raise UserError(f"{path}: {what}; {hint}written are {', '.join(FORMATS)}")
     return kind
