@@ -1,12 +1,16 @@
 """The exhibits as pictures: loops close, characters have glyphs, no text overlaps or leaves the sheet."""
 
 import json
+from copy import deepcopy
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from whygpu.engine import UserError
@@ -66,23 +70,51 @@ def test_texts_have_glyphs_and_keep_apart(name: str, language: str, found: Any) 
     for phase in (0.0, 0.13, 0.4, 0.55, 0.8, exhibit.poster):
         shapes = exhibit.sheet(numbers, texts(language), phase).shapes
         assert missing(characters_of(shapes)) == ""
-        boxes = []
-        for shape in shapes:
-            if shape.kind != "text":
-                continue
-            x, y, size = shape.at
-            wide = width(shape.text, size, shape.weight)
-            left = x - {"l": 0.0, "m": wide / 2, "r": wide}[shape.anchor]
-            box = (left, y - 0.72 * size, left + wide, y + 0.05 * size, shape.text)
-            assert left >= 4 and left + wide <= WIDTH - 4 and y <= HEIGHT - 8, box
-            boxes.append(box)
-        meet = [
-            (a[4], b[4])
-            for i, a in enumerate(boxes)
-            for b in boxes[:i]
-            if a[0] < b[2] - 1 and b[0] < a[2] - 1 and a[1] < b[3] and b[1] < a[3]
-        ]
-        assert meet == [], (phase, meet)
+        assert meetings(shapes) == [], phase
+
+
+def meetings(shapes: Any) -> list[tuple[str, str]]:
+    """Pairs of texts that touch; every text lies on the sheet."""
+    boxes = []
+    for shape in shapes:
+        if shape.kind != "text":
+            continue
+        x, y, size = shape.at
+        wide = width(shape.text, size, shape.weight)
+        left = x - {"l": 0.0, "m": wide / 2, "r": wide}[shape.anchor]
+        box = (left, y - 0.72 * size, left + wide, y + 0.05 * size, shape.text)
+        assert left >= 4 and left + wide <= WIDTH - 4 and y <= HEIGHT - 8, box
+        boxes.append(box)
+    return [
+        (a[4], b[4])
+        for i, a in enumerate(boxes)
+        for b in boxes[:i]
+        if a[0] < b[2] - 1 and b[0] < a[2] - 1 and a[1] < b[3] and b[1] < a[3]
+    ]
+
+
+SPREAD = st.floats(-3, 3)  # decades
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(st.lists(st.tuples(SPREAD, SPREAD), min_size=7, max_size=7), st.sampled_from(["en", "zh"]))
+def test_labels_keep_apart_whatever_was_measured(found: Any, by: Any, language: str) -> None:
+    """Other machines find other rates: the points of the rooflines lie anywhere, also on each other."""
+    for name in ("same", "roofline", "batch"):
+        exhibit, numbers = exhibits.load(name), found(name)
+        data = deepcopy(numbers.data)
+        points = list(data["stages"].values()) if name == "same" else []
+        for (across, up), stage in zip(by, points, strict=False):
+            stage["seconds"] *= 10**up
+            if stage["flop_per_byte"] is not None:
+                stage["flop_per_byte"] *= 10**across
+        if name == "roofline":
+            # nothing lies near prefill, which reads the weights once for many tokens
+            data["intensities"]["vertex"] *= 10 ** (by[5][0] / 3)
+        if name == "batch":
+            data["here_peak"] = min(data["chip_peak"], data["here_peak"] * 10 ** (abs(by[6][0]) + 0.5))
+        shapes = exhibit.sheet(replace(numbers, data=data), texts(language), exhibit.poster).shapes
+        assert meetings(shapes) == [], name
 
 
 def test_every_sentence_of_the_exhibits_can_be_drawn() -> None:

@@ -9,7 +9,7 @@ from whygpu.predict import arithmetic_dtype
 from whygpu.story import numbers as written
 from whygpu.story.exhibits.base import Exhibit, Job, Numbers, derived, ease, measured
 from whygpu.story.exhibits.canvas import Sheet
-from whygpu.story.exhibits.chart import Plane
+from whygpu.story.exhibits.chart import Named, Plane
 from whygpu.story.exhibits.palette import mix
 
 __all__ = ["BATCHES", "CHIP", "EXHIBIT"]
@@ -130,6 +130,7 @@ def _roofs(sheet: Sheet, data: Any, low: int, between: float) -> None:
     rows = data["rows"]
     plane = Plane.of((76, 112, 400, 344), (0.1, 1000), (1e9, data["chip_peak"] * 3))
     plane.frame(sheet)
+    named = []
     for who, color in (("here", "draw"), ("chip", "think")):
         plane.roof(sheet, data[f"{who}_peak"], data[f"{who}_bandwidth"], mix(color, "paper", 0.75), 2.5)
         key = "flop_per_byte" if who == "here" else "chip_flop_per_byte"
@@ -144,9 +145,8 @@ def _roofs(sheet: Sheet, data: Any, low: int, between: float) -> None:
         at = (xa ** (1 - between) * xb**between, ya ** (1 - between) * yb**between)
         plane.point(sheet, *at, color, 9)
         name = sheet.say("here") if who == "here" else data["chip"].removeprefix("GeForce ")
-        sheet.text(
-            plane.x.end - 6, plane.y(data[f"{who}_peak"]) + 24, name, 13.5, color, weight="bold", anchor="r"
-        )
+        named.append(Named(plane.x.high, data[f"{who}_peak"], name, color))
+    plane.labels(sheet, named)
     sheet.text(plane.x.start + 12, plane.y.end + 22, sheet.say("memory"), 13, "soft")
     sheet.text(plane.x.end - 8, plane.y.start - 10, sheet.say("arithmetic"), 13, "soft", anchor="r")
 

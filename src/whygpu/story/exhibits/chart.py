@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from whygpu.story import numbers as written
-from whygpu.story.exhibits.canvas import Sheet
+from whygpu.story.exhibits.canvas import Point, Sheet
 from whygpu.story.exhibits.palette import mix
 
-__all__ = ["Plane", "Scale"]
+__all__ = ["Named", "Plane", "Scale"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,19 @@ class Plane:
         sheet.text(self.x.end, self.y.start + 34, "FLOP/byte", 12.5, "soft", anchor="r")
         sheet.text(self.x.start - 34, self.y.end - 10, "FLOP/s", 12.5, "soft")
 
-    def roof(self, sheet: Sheet, peak: float, bandwidth: float, color: str, width: float = 2.5) -> None:
-        """bandwidth x intensity up to the peak, then flat; clipped to the plane."""
+    def roof(self, sheet: Sheet, peak: float, bandwidth: float, color: str, width: float = 2.5
+             ) -> list[Point]:  # fmt: skip
+        """bandwidth x intensity up to the peak, then flat; clipped to the plane. Returns points along it."""
         ridge = peak / bandwidth
         start = max(self.x.low, self.y.low / bandwidth)
         points = [(start, start * bandwidth), (ridge, peak), (self.x.high, peak)]
-        points = [(i, f) for i, f in points if start <= i <= self.x.high]
-        sheet.line([(self.x(i), self.y(f)) for i, f in points], color, width)
+        line = [(self.x(i), self.y(f)) for i, f in points if start <= i <= self.x.high]
+        sheet.line(line, color, width)
+        return [
+            (a[0] + (b[0] - a[0]) * k / 64, a[1] + (b[1] - a[1]) * k / 64)
+            for a, b in pairwise(line)
+            for k in range(65)
+        ]
 
     def point(
         self, sheet: Sheet, intensity: float, flops: float, color: str, r: float = 6, tip: str = ""
@@ -82,11 +89,53 @@ class Plane:
         x = self.x(intensity)
         sheet.line([(x, self.y(bottom)), (x, self.y(top))], mix(color, "paper", 0.6), 1.5, dash=4)
 
-    def label(self, sheet: Sheet, intensity: float, flops: float, lines: Sequence[str], color: str,
-              anchor: str = "l", dx: float = 10, dy: float = 4) -> None:  # fmt: skip
-        """Words beside a point."""
-        for k, text in enumerate(lines):
-            weight = "bold" if k == 0 else "regular"
-            at = (self.x(intensity) + dx, self.y(flops) + dy + 16 * k)
-            sheet.text(*at, text, 13.5 if k == 0 else 12.5, color if k == 0 else "soft", weight=weight,
-                       anchor=anchor)  # fmt: skip
+    def labels(self, sheet: Sheet, named: Sequence["Named"], roof: Sequence[Point] = ()) -> None:
+        """Words beside points: clear of each other, of all points and, where that can be, of ``roof``."""
+        points = [(self.x(at.intensity), self.y(at.flops)) for at in named]
+        taken: list[Box] = []
+        for (x, y), at in zip(points, named, strict=True):
+            wide = sheet.measure(at.text, LETTERS, "bold")
+
+            def cost(place: tuple[str, float], x: float = x, y: float = y, wide: float = wide) -> int:
+                box = _box(x, y, wide, *place)
+                beyond = box[0] < self.x.start or box[2] > self.x.end
+                beyond = beyond or box[1] < self.y.end or box[3] > self.y.start
+                marks = sum(_inside(point, box, 8) for point in points if point != (x, y))
+                lines = any(_inside(point, box, 2) for point in roof)
+                return 1000 * sum(_meet(box, other) for other in taken) + 100 * beyond + 10 * marks + lines
+
+            anchor, dy = min(PLACES, key=cost)
+            taken.append(_box(x, y, wide, anchor, dy))
+            base = (x + (BESIDE if anchor == "l" else -BESIDE), y + dy)
+            sheet.text(*base, at.text, LETTERS, at.color, weight="bold", anchor=anchor)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A point of a plane and the words beside it."""
+
+    intensity: float
+    flops: float
+    text: str
+    color: str
+
+
+Box = tuple[float, float, float, float]
+LETTERS, BESIDE = 13.5, 10.0
+PLACES = [
+    (side, 4.0 + 16 * row) for row in (1, 0, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7) for side in "lr"
+]
+"""Where words may stand beside their point, best first: anchor, and base line below the point."""
+
+
+def _box(x: float, y: float, wide: float, anchor: str, dy: float) -> Box:
+    left = x + BESIDE if anchor == "l" else x - BESIDE - wide
+    return left, y + dy - 0.8 * LETTERS, left + wide, y + dy + 0.2 * LETTERS
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _inside(point: Point, box: Box, margin: float) -> bool:
+    return box[0] - margin < point[0] < box[2] + margin and box[1] - margin < point[1] < box[3] + margin

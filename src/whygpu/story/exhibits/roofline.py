@@ -94,6 +94,7 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
     previous = machines[lit - 1]
     here = machines[lit]
     plane.roof(sheet, here["peak"], here["bandwidth"], "here", 3.5)
+    lowest = min(data["intensities"].values())
     for key, who in WORKLOADS:
         intensity = data["intensities"][key]
         rates = [min(m["peak"], m["bandwidth"] * intensity) for m in (previous, here)]
@@ -108,7 +109,7 @@ def picture(sheet: Sheet, found: Numbers, phase: float) -> None:
             tip=f"{sheet.say(f'work.{key}')}: {written.si(rates[1], 'FLOP/s')}",
         )
         x = plane.x(intensity)
-        anchor = "r" if key == "vertex" else "l"
+        anchor = "r" if intensity == lowest else "l"
         sheet.text(x + (-6 if anchor == "r" else 6), 126, sheet.say(f"work.{key}"), 13.5, who, weight="bold",
                    anchor=anchor)  # fmt: skip
     _side(sheet, data, here, lit)

@@ -6,7 +6,7 @@ from whygpu.engine import Basis
 from whygpu.story import numbers as written
 from whygpu.story.exhibits.base import Exhibit, Job, Numbers, ease, measured
 from whygpu.story.exhibits.canvas import Picture, Sheet
-from whygpu.story.exhibits.chart import Plane
+from whygpu.story.exhibits.chart import Named, Plane
 from whygpu.story.exhibits.palette import mix
 from whygpu.story.exhibits.work import Event, work
 
@@ -114,7 +114,8 @@ def _name(sheet: Sheet, name: str) -> str:
 def _roofline(sheet: Sheet, data: Any, lit: set[str]) -> None:
     plane = Plane.of((548, 106, 376, 176), (0.1, 1000), (1e8, max(1e12, data["peak"] * 2)))
     plane.frame(sheet)
-    plane.roof(sheet, data["peak"], data["bandwidth"], "here", 2.5)
+    roof = plane.roof(sheet, data["peak"], data["bandwidth"], "here", 2.5)
+    named = []
     for name, who in STAGES:
         stage = data["stages"][name]
         flops = stage["flop"] / stage["seconds"]
@@ -124,17 +125,8 @@ def _roofline(sheet: Sheet, data: Any, lit: set[str]) -> None:
         text = f"{sheet.say(f'stage.{name}')}: {written.si(flops, 'FLOP/s')}"
         text += f", {written.significant(intensity)} FLOP/B" if inside else f", {sheet.say('registers')}"
         plane.point(sheet, intensity, flops, who, 7 if on else 5, tip=text)
-        anchor, dx = ("l", 10.0) if inside else ("r", -11.0)
-        plane.label(
-            sheet,
-            intensity,
-            flops,
-            [sheet.say(f"stage.{name}")],
-            who,
-            anchor,
-            dx,
-            {"shade": 18, "decode": 20, "prefill": 20}.get(name, 4),
-        )
+        named.append(Named(intensity, flops, sheet.say(f"stage.{name}"), who))
+    plane.labels(sheet, named, roof)
 
 
 def _table(sheet: Sheet, found: Numbers, tick: int) -> None:
