@@ -4,10 +4,11 @@
     python benchmarks/draw.py --json
 
 A lat-long sphere of more and more triangles, the same with their order shuffled, and eight layers that fill
-the picture, at 1920x1080, read-back included on both sides, back faces culled on both. The peer writes the
-light as it is; we encode it as sRGB. Times are medians over interleaved rounds; ``ratio`` is theirs over
-ours. Cases without a peer: the growth from 65 thousand to 16 million triangles, the first frame of a process
-with compiled kernels and without, and a textured duck, if its file is given.
+the picture, at 1920x1080, read-back included on both sides, back faces culled on both. Times are medians over
+interleaved rounds; ``ratio`` is theirs over ours. The peer writes the light as it is, we encode it as sRGB:
+``ratio_srgb`` is to a peer that makes the same picture. Cases without a peer: the growth from 65 thousand
+to 16 million triangles, the first frame of a process with compiled kernels and without, and a textured duck,
+if its file is given.
 """
 
 import argparse
@@ -32,6 +33,7 @@ THREADS = engine.available_threads()
 SIZE = (1920, 1080)
 CAMERA = draw.Camera((0.0, 0.0, 3.0), fov=45.0, near=0.1, far=100.0)
 LIGHT = draw.Light((-1.0, -1.0, -1.0))
+SRGB8_ALPHA8, FRAMEBUFFER_SRGB = 0x8C43, 0x8DB9  # of OpenGL
 GRAY = 0.8
 MATTE = draw.Material((GRAY, GRAY, GRAY), roughness=1.0, specular=0.0)
 
@@ -47,6 +49,9 @@ class Row:
     peer_ms: float | None
     peer_best_ms: float | None
     ratio: float | None
+    peer_srgb_ms: float | None
+    """The peer, encoding its picture as ours is."""
+    ratio_srgb: float | None
     vertices_s: float
     triangles_s: float
     bandwidth: float
@@ -113,10 +118,14 @@ class Llvmpipe:
                 in vec3 n; out vec4 color; uniform vec3 light;
                 void main() { color = vec4(vec3(0.8 * max(dot(normalize(n), light), 0.0)), 1.0); }""",
         )
-        self.target = self.context.framebuffer(
-            [self.context.texture(SIZE, 4)], self.context.depth_renderbuffer(SIZE)
-        )
-        self.target.use()
+        self.targets = {
+            srgb: self.context.framebuffer(
+                [self.context.texture(SIZE, 4, internal_format=SRGB8_ALPHA8 if srgb else None)],
+                self.context.depth_renderbuffer(SIZE),
+            )
+            for srgb in (False, True)
+        }
+        self.context.enable_direct(FRAMEBUFFER_SRGB)  # for targets of that format, no others
         self.context.enable(moderngl.DEPTH_TEST | moderngl.CULL_FACE)
         from whygpu.draw.camera import projection_matrix, view_matrix
 
@@ -126,8 +135,9 @@ class Llvmpipe:
         self.program["light"].write((towards / np.linalg.norm(towards)).astype(np.float32).tobytes())
         self.picture = np.empty((SIZE[1], SIZE[0], 4), np.uint8)
 
-    def frame(self, geometry: Geometry) -> Callable[[], float]:
-        """A function that draws one frame and returns its seconds."""
+    def frame(self, geometry: Geometry, srgb: bool) -> Callable[[], float]:
+        """A function that draws one frame, encoded or not, and returns its seconds."""
+        target = self.targets[srgb]
         buffer = np.concatenate([geometry.positions, geometry.normals], 1).tobytes()
         vertices = self.context.vertex_array(
             self.program,
@@ -136,10 +146,11 @@ class Llvmpipe:
         )
 
         def run() -> float:
+            target.use()
             started = perf_counter()
-            self.target.clear()
+            target.clear()
             vertices.render()
-            self.target.read_into(self.picture, components=4)
+            target.read_into(self.picture, components=4)
             return perf_counter() - started
 
         return run
@@ -160,7 +171,9 @@ def ours(scene: draw.Scene, size: tuple[int, int] = SIZE, **options: Any) -> Cal
 def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, bandwidth: float) -> Row:
     """Both sides in turn; who begins changes, so that a drift of the machine hits both."""
     scene = geometry.scene()
-    sides = [ours(scene, camera=CAMERA), *([peer.frame(geometry)] if peer else [])]
+    sides = [ours(scene, camera=CAMERA)]
+    if peer:
+        sides += [peer.frame(geometry, srgb) for srgb in (False, True)]
     for run in sides:
         run()
     times: list[list[float]] = [[] for _ in sides]
@@ -170,7 +183,7 @@ def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, b
             times[side].append(sides[side]())
     mine = median(times[0])
     moved = 52 * len(geometry.positions) + 12 * len(geometry.triangles) + 12 * SIZE[0] * SIZE[1]
-    theirs = median(times[1]) if peer else None
+    theirs, same = (median(times[1]), median(times[2])) if peer else (None, None)
     return Row(
         case,
         len(geometry.triangles),
@@ -179,6 +192,8 @@ def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, b
         1e3 * theirs if theirs else None,
         1e3 * min(times[1]) if peer else None,
         theirs / mine if theirs else None,
+        1e3 * same if same else None,
+        same / mine if same else None,
         len(geometry.positions) / mine,
         len(geometry.triangles) / mine,
         moved / mine / bandwidth,
@@ -207,6 +222,7 @@ def first_frame(scene: str, empty: bool) -> float:
     """Seconds of a process that draws one picture; with ``empty`` no kernel was ever compiled."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, **({"WHYGPU_CACHE": folder} if empty else {})}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
         command = [sys.executable, "-m", "whygpu", "draw", scene, "-o", f"{folder}/frame.png", "--json"]
         started = perf_counter()
         subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
@@ -251,14 +267,16 @@ def main() -> None:
         return
     print(f"{THREADS} threads, {SIZE[0]}x{SIZE[1]}; peer: {peer.name if peer else 'none'}; ms, median (best)")
     print(
-        f"{'case':18}{'triangles':>12}{'ours':>16}{'llvmpipe':>18}{'ratio':>7}{'Mvert/s':>9}{'Mtri/s':>8}{'GB/s':>6}"
+        f"{'case':18}{'triangles':>11}{'ours':>15}{'llvmpipe':>17}{'ratio':>7}"
+        f"{'sRGB':>8}{'ratio':>7}{'Mvert/s':>9}{'Mtri/s':>8}{'GB/s':>6}"
     )
     for row in found:
         theirs = f"{row.peer_ms:.1f} ({row.peer_best_ms:.1f})" if row.peer_ms else "-"
         ratio = f"{row.ratio:.2f}" if row.ratio else "-"
+        same = f"{row.peer_srgb_ms:>8.1f}{row.ratio_srgb:>7.2f}" if row.peer_srgb_ms else f"{'-':>8}{'-':>7}"
         mine = f"{row.ours_ms:.1f} ({row.ours_best_ms:.1f})"
         print(
-            f"{row.case:18}{row.triangles:>12,}{mine:>16}{theirs:>18}{ratio:>7}"
+            f"{row.case:18}{row.triangles:>11,}{mine:>15}{theirs:>17}{ratio:>7}{same}"
             f"{row.vertices_s / 1e6:>9.0f}{row.triangles_s / 1e6:>8.0f}{row.bandwidth:>6.0%}"
         )
     for each in first:

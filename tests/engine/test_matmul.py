@@ -86,4 +86,6 @@ def test_blas_obeys_the_thread_count() -> None:
 
     np.ones((2, 2)) @ np.ones((2, 2))
     with engine.using(engine.backend("cpu", threads=1)):
-        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        used = [pool for pool in pools if "numpy" in pool["filepath"]] or pools  # SciPy brings its own
+        assert {pool["num_threads"] for pool in used} == {1}

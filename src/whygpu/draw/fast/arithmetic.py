@@ -22,9 +22,12 @@ OPAQUE = 255 << ALPHA_AT
 
 _TINY = np.float32(1e-30)
 # The sRGB curve above 0.0031308 as a polynomial in the root of the linear value: interpolated at 200
-# Chebyshev nodes by least squares; off by at most 0.13 of an 8-bit step.
-_C0, _C1, _C2 = np.float32(-0.03925528), np.float32(1.5002971), np.float32(-1.2969983)
-_C3, _C4, _C5 = np.float32(1.7751777), np.float32(-1.3546826), np.float32(0.41563908)
+# Chebyshev nodes by least squares; off by at most 0.13 of an 8-bit step. In such steps, and to be cut off.
+_CURVE = (-0.03925528, 1.5002971, -1.2969983, 1.7751777, -1.3546826, 0.41563908)
+_C0, _C1, _C2, _C3, _C4, _C5 = (
+    np.float32(255 * part + (0.5 if power == 0 else 0)) for power, part in enumerate(_CURVE)
+)
+_STRAIGHT = np.float32(255 * 12.92)
 
 
 @inlined
@@ -37,11 +40,11 @@ def unit(x, y, z):
 @inlined
 def _srgb(linear):
     """Linear light to an sRGB byte, int32 (IEC 61966-2-1); out of range is clipped, NaN is 0."""
-    x = smaller(larger(linear, np.float32(0)), np.float32(1))
+    x = smaller(larger(linear, _TINY), np.float32(1))
     t = quick_root(x)
-    curve = _C0 + t * (_C1 + t * (_C2 + t * (_C3 + t * (_C4 + t * _C5))))
-    value = choose(x, np.float32(0.0031308), curve, np.float32(12.92) * x)
-    return truncate(value * np.float32(255) + np.float32(0.5))
+    t2 = t * t
+    curve = (_C0 + t * _C1) + t2 * ((_C2 + t * _C3) + t2 * (_C4 + t * _C5))  # few sums wait for each other
+    return truncate(choose(x, np.float32(0.0031308), curve, x * _STRAIGHT + np.float32(0.5)))
 
 
 @intrinsic

@@ -11,6 +11,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from whygpu.engine.simd.vectors import opaque
+
 __all__ = [
     "EMPTY",
     "LANES",
@@ -18,6 +20,7 @@ __all__ = [
     "WORD",
     "changes",
     "depth_of",
+    "fill_block",
     "key_of",
     "lowest",
     "pair",
@@ -46,6 +49,34 @@ def _splat(builder, value, count=LANES):
     return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), lanes)
 
 
+_LANE = ir.Constant(_I64, list(range(LANES)))
+_NEVER = ir.Constant(_I64, [2**63 - 1] * LANES)
+
+
+def _keys_of(builder, depth, triangle):
+    """Eight keys; ``depth`` as for ``test_block``."""
+    row, slope, column = (builder.extract_value(depth, i) for i in range(3))
+    columns = builder.fadd(_splat(builder, column), ir.Constant(_F64, [float(i) for i in range(LANES)]))
+    z = builder.fadd(_splat(builder, row), builder.fmul(_splat(builder, slope), columns))
+    nothing = ir.Constant(_F64, [0.0] * LANES)
+    z = builder.select(builder.fcmp_ordered(">", z, nothing), z, nothing)
+    bits = builder.bitcast(
+        builder.fptrunc(z, ir.VectorType(ir.FloatType(), LANES)), ir.VectorType(ir.IntType(32), LANES)
+    )
+    high = builder.shl(builder.zext(bits, _I64), ir.Constant(_I64, [32] * LANES))
+    return builder.or_(high, _splat(builder, builder.zext(triangle, ir.IntType(64))))
+
+
+def _keep_nearer(context, builder, kind, keys, at, new):
+    """Leave the smaller one of each key in memory and the new one."""
+    array = context.make_array(kind)(context, builder, keys)
+    place = builder.bitcast(builder.gep(array.data, [at]), _I64.as_pointer())
+    old = builder.load(place)
+    old.align = 8
+    old = opaque(builder, old)  # or LLVM would store under a mask, which takes Zen 2 ten times as long
+    builder.store(builder.select(builder.icmp_signed("<", new, old), new, old), place).align = 8
+
+
 @intrinsic
 def test_block(typing_context, keys, at, edge, across, depth, triangle):
     """Where the triangle covers a pixel and is nearer, put its key into ``keys[at : at + 8]``.
@@ -57,33 +88,30 @@ def test_block(typing_context, keys, at, edge, across, depth, triangle):
     """
 
     def code(context, builder, signature, args):
-        kind = signature.args[0]
-        array = context.make_array(kind)(context, builder, args[0])
-        place = builder.bitcast(builder.gep(array.data, [args[1]]), _I64.as_pointer())
-        lane = ir.Constant(_I64, list(range(LANES)))
+        keys, at, edge, across, depth, triangle = args
         outside = None
         for i in range(3):
-            start, step = (builder.extract_value(args[j], i) for j in (2, 3))
-            value = builder.add(_splat(builder, start), builder.mul(_splat(builder, step), lane))
+            start, step = builder.extract_value(edge, i), builder.extract_value(across, i)
+            value = builder.add(_splat(builder, start), builder.mul(_splat(builder, step), _LANE))
             outside = value if outside is None else builder.or_(outside, value)
         covered = builder.icmp_signed(">=", outside, ir.Constant(_I64, [0] * LANES))
-        row, slope, column = (builder.extract_value(args[4], i) for i in range(3))
-        columns = builder.fadd(_splat(builder, column), ir.Constant(_F64, [float(i) for i in range(LANES)]))
-        z = builder.fadd(_splat(builder, row), builder.fmul(_splat(builder, slope), columns))
-        nothing = ir.Constant(_F64, [0.0] * LANES)
-        z = builder.select(builder.fcmp_ordered(">", z, nothing), z, nothing)
-        bits = builder.bitcast(
-            builder.fptrunc(z, ir.VectorType(ir.FloatType(), LANES)), ir.VectorType(ir.IntType(32), LANES)
-        )
-        high = builder.shl(builder.zext(bits, _I64), ir.Constant(_I64, [32] * LANES))
-        key = builder.or_(high, _splat(builder, builder.zext(args[5], ir.IntType(64))))
-        old = builder.load(place)
-        old.align = 8
-        nearer = builder.and_(covered, builder.icmp_signed("<", key, old))
-        builder.store(builder.select(nearer, key, old), place).align = 8
+        new = builder.select(covered, _keys_of(builder, depth, triangle), _NEVER)
+        _keep_nearer(context, builder, signature.args[0], keys, at, new)
         return context.get_dummy_value()
 
     return types.void(keys, types.intp, edge, across, depth, types.int32), code
+
+
+@intrinsic
+def fill_block(typing_context, keys, at, depth, triangle):
+    """As ``test_block``, where the triangle is known to cover all eight pixels."""
+
+    def code(context, builder, signature, args):
+        keys, at, depth, triangle = args
+        _keep_nearer(context, builder, signature.args[0], keys, at, _keys_of(builder, depth, triangle))
+        return context.get_dummy_value()
+
+    return types.void(keys, types.intp, depth, types.int32), code
 
 
 @intrinsic

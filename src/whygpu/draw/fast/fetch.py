@@ -65,11 +65,13 @@ def _unpack(count, words, centers, corners, normals, fars, full):
     for run in range(count):
         place, rest, center = words[4 * run], words[4 * run + 1], centers[run]
         w = np.float64(_bits(rest >> 32))
-        corners[run] = np.float64(np.int32(place) - np.int32(center)) * w
-        corners[STRIDE + run] = np.float64((place >> 32) - (center >> 32)) * w
+        # Differences of 25 bits, so int32: only that do all CPUs turn into float64 as vectors.
+        across, down = np.int32(place) - np.int32(center), (place >> 32) - (center >> 32)
+        corners[run] = np.float64(np.int32(across)) * w
+        corners[STRIDE + run] = np.float64(np.int32(down)) * w
         corners[2 * STRIDE + run] = w
-        across, forward = words[4 * run + 2], words[4 * run + 3]
-        normals[run], normals[STRIDE + run] = _bits(across), _bits(across >> 32)
+        plane, forward = words[4 * run + 2], words[4 * run + 3]
+        normals[run], normals[STRIDE + run] = _bits(plane), _bits(plane >> 32)
         normals[2 * STRIDE + run] = _bits(forward)
         if full is not None:
             fars[run] = np.float64(_bits(rest)) if full.orthographic else w

@@ -8,7 +8,7 @@ A thread draws one band at a time into keys (see ``block``) that fit its cache, 
 import numpy as np
 
 from whygpu.draw.fast.bins import BAND_BITS, ROWS, SMALL, bin_triangles, first_band, node_of
-from whygpu.draw.fast.block import EMPTY, LANES, depth_of, test_block
+from whygpu.draw.fast.block import EMPTY, LANES, depth_of, fill_block, test_block
 from whygpu.draw.fast.clip import clip_triangle
 from whygpu.draw.fast.rules import HALF, ONE, OUTSIDE, SUBPIXEL_BITS
 from whygpu.draw.fast.small import BATCH, draw_batch, gather
@@ -34,6 +34,18 @@ def _span(value, across, columns, low, high):
     elif value + across * (columns - 1) < 0:
         high = min(high, value // -across + 1)
     return low, high
+
+
+@inlined
+def _ends(edges, across, columns):
+    """Of a row of a triangle: the first block, the blocks between which no pixel is left out, the end."""
+    low, high = np.int64(0), columns
+    if columns <= NARROW:
+        return low, high, low, high  # none is known to be covered
+    low, high = _span(edges[0], across[0], columns, low, high)
+    low, high = _span(edges[1], across[1], columns, low, high)
+    low, high = _span(edges[2], across[2], columns, low, high)
+    return low & -LANES, (low + LANES - 1) & -LANES, high & -LANES, high
 
 
 @inlined
@@ -94,18 +106,15 @@ def _fill(xa, ya, za, xb, yb, zb, xc, yc, zc, triangle, top, bottom, width, stri
     columns, looked = x1 - x0, 0
     y, at = y0, (y0 - top) * stride + x0
     while y < y1:
-        low, high = np.int64(0), columns
-        if columns > NARROW:
-            low, high = _span(ea, a_across, columns, low, high)
-            low, high = _span(eb, b_across, columns, low, high)
-            low, high = _span(ec, c_across, columns, low, high)
-            low &= -LANES
+        low, whole, end, high = _ends((ea, eb, ec), (a_across, b_across, c_across), columns)
         row = start + slope_y * np.float64(y - anchor_y)
         while low < high:
-            test_block(
-                keys, at + low, (ea + a_across * low, eb + b_across * low, ec + c_across * low),
-                (a_across, b_across, c_across), (row, slope_x, np.float64(x0 + low - anchor_x)), triangle,
-            )  # fmt: skip
+            depth = (row, slope_x, np.float64(x0 + low - anchor_x))
+            if whole <= low < end:
+                fill_block(keys, at + low, depth, triangle)
+            else:
+                edges = (ea + a_across * low, eb + b_across * low, ec + c_across * low)
+                test_block(keys, at + low, edges, (a_across, b_across, c_across), depth, triangle)
             looked += LANES
             low += LANES
         ea, eb, ec = ea + a_down, eb + b_down, ec + c_down

@@ -4,7 +4,7 @@ Lighting and encoding are loops over a block that the compiler vectorises, howev
 The kernel has two variants: plain, and with ``full`` for textures, shadows, alpha and the rest.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, call-arg, var-annotated"
 
 import numpy as np
 from numba import types
@@ -20,7 +20,7 @@ from whygpu.draw.fast.surface import locate, make_up, texture
 from whygpu.draw.fast.texture import CUTOFF_TIE
 from whygpu.draw.fast.vectors import LANES
 from whygpu.engine.jit import INLINED, inlined, kernel
-from whygpu.engine.simd import load_f32x16, store_i32x16
+from whygpu.engine.simd import choose, load_f32x16, load_i32x16, store_i32x16
 from whygpu.engine.sync import claim
 
 __all__ = ["shade"]
@@ -45,8 +45,12 @@ def _keep(space, count, y, x, owners, colors, begin, at, places, full):
 @inlined
 def _show(owners, colors, empty, out):
     """Write a block's colours where a triangle is seen, the background elsewhere."""
-    for i in range(owners.shape[0]):
-        out[i] = colors[i] if owners[i] >= 0 else empty
+    columns = owners.shape[0]
+    for i in range(0, columns & -LANES, LANES):
+        seen = choose(load_i32x16(owners, i), -1, load_i32x16(colors, COLOR + i), empty)
+        store_i32x16(out, i, seen)
+    for i in range(columns & -LANES, columns):
+        out[i] = colors[COLOR + i] if owners[i] >= 0 else empty
 
 
 @inlined
@@ -191,6 +195,6 @@ def shade(
                         full,
                     )  # fmt: skip
                 if full is None or places.shape[0] == 0:
-                    _show(owners, own[COLOR:], empty, pixels)
+                    _show(owners, own, empty, pixels)
         y0 = claim(next_rows, 0) * ROWS
     lit[rank] = shown

@@ -14,11 +14,23 @@ from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import Vector, call, constant, f32x16, f64x16, i32x16, many_registers, repeat
+from whygpu.engine.simd.vectors import (
+    Vector,
+    byte_dot,
+    call,
+    constant,
+    f32x16,
+    f64x16,
+    i32x16,
+    joined,
+    lanes,
+    many_registers,
+    repeat,
+)
 
 __all__ = ["choose", "floor", "inverse_root", "larger", "product", "quick_root", "smaller", "truncate"]
 
-_TINY = 1e-30
+_TOGETHER = {"flags": ("contract",)}
 _LANE = {f32x16: types.float32, f64x16: types.float64, i32x16: types.int32}
 
 
@@ -59,7 +71,7 @@ def _register(function, name, vectors=tuple(_LANE)):
         a, b = _wide(builder, args, signature.args, vector)
         if vector == i32x16:
             return getattr(builder, name)(a, b)
-        return getattr(builder, "f" + name)(a, b, flags=("contract",))
+        return getattr(builder, "f" + name)(a, b, **_TOGETHER)
 
     for kinds in ((Vector, Vector), (Vector, types.Number), (types.Number, Vector)):
         lower_builtin(function, *kinds)(code)
@@ -140,8 +152,8 @@ def truncate(typing_context, x):
 def _function(builder, name, x):
     """An LLVM function of one argument, number or vector."""
     bits = 64 if "double" in str(x.type) else 32
-    lanes = f"v{x.type.count}" if isinstance(x.type, ir.VectorType) else ""
-    return call(builder, f"llvm.{name}.{lanes}f{bits}", x.type, [x])
+    many = f"v{x.type.count}" if isinstance(x.type, ir.VectorType) else ""
+    return call(builder, f"llvm.{name}.{many}f{bits}", x.type, [x])
 
 
 @intrinsic
@@ -151,43 +163,47 @@ def floor(typing_context, x):
     return kind(kind), lambda context, builder, signature, args: _function(builder, "floor", args[0])
 
 
+def _has_guess(kind):
+    """Whether the CPU guesses inverse roots, so that neither a root nor a division is needed."""
+    return kind == f32x16 and byte_dot() != "generic"
+
+
 def _guess(builder, x):
-    """1 / root to 14 bits, as AVX-512 has it."""
-    every = ir.Constant(ir.IntType(16), 0xFFFF)
-    return call(builder, "llvm.x86.avx512.rsqrt14.ps.512", x.type, [x, constant(f32x16, 0.0), every])
+    """1 / root: to 14 bits as AVX-512 has it, to 11 as AVX has."""
+    if many_registers():
+        every = ir.Constant(ir.IntType(16), 0xFFFF)
+        return call(builder, "llvm.x86.avx512.rsqrt14.ps.512", x.type, [x, constant(f32x16, 0.0), every])
+    halves = [lanes(builder, x, chosen) for chosen in (range(8), range(8, 16))]
+    return joined(builder, [call(builder, "llvm.x86.avx.rsqrt.ps.256", h.type, [h]) for h in halves])
 
 
 @intrinsic
 def inverse_root(typing_context, x):
-    """1 / root of what is larger than zero, to about 2**-23 of it."""
+    """1 / root of what is larger than zero, to about 2**-22 of it."""
     kind, _ = _common((x,))
 
     def code(context, builder, signature, args):
         x = args[0]
-        if kind != f32x16 or not many_registers():
+        if not _has_guess(kind):
             one = ir.Constant(x.type, [1.0] * 16) if isinstance(kind, Vector) else ir.Constant(x.type, 1.0)
             return builder.fdiv(one, _function(builder, "sqrt", x))
-        together = {"flags": ("contract",)}
         guess = _guess(builder, x)  # and one step of Newton's: a third of the time of root and division
         product = builder.fmul(x, guess)
-        rest = builder.fsub(constant(f32x16, 1.0), builder.fmul(product, guess, **together), **together)
+        rest = builder.fsub(constant(f32x16, 1.0), builder.fmul(product, guess, **_TOGETHER), **_TOGETHER)
         half = builder.fmul(guess, constant(f32x16, 0.5))
-        return builder.fadd(guess, builder.fmul(half, rest, **together), **together)
+        return builder.fadd(guess, builder.fmul(half, rest, **_TOGETHER), **_TOGETHER)
 
     return kind(kind), code
 
 
 @intrinsic
 def quick_root(typing_context, x):
-    """The root of what is not below zero, to 2**-13 of it at least: enough for a byte."""
+    """The root of what is larger than zero, to 2**-11 of it at least: enough for a byte."""
     kind, _ = _common((x,))
 
     def code(context, builder, signature, args):
-        x = args[0]
-        if kind != f32x16 or not many_registers():
-            return _function(builder, "sqrt", x)
-        least = constant(f32x16, _TINY)  # the guess of zero is infinite
-        positive = builder.select(builder.fcmp_ordered(">", x, least), x, least)
-        return builder.fmul(x, _guess(builder, positive))
+        if not _has_guess(kind):
+            return _function(builder, "sqrt", args[0])
+        return builder.fmul(args[0], _guess(builder, args[0]))
 
     return kind(kind), code

@@ -25,6 +25,7 @@ __all__ = [
     "joined",
     "lanes",
     "many_registers",
+    "opaque",
     "repeat",
 ]
 
@@ -121,6 +122,13 @@ def call(builder, name, result, args):
     """Call an LLVM intrinsic by name."""
     kind = ir.FunctionType(result, [arg.type for arg in args])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+
+def opaque(builder, value):
+    """The same value, of which LLVM's patterns do not see where it comes from (its ``freeze``)."""
+    instruction = ir.Instruction(builder.block, value.type, "freeze", [value])
+    builder._insert(instruction)
+    return instruction
 
 
 def fold(builder, value, work):
