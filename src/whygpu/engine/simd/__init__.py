@@ -51,7 +51,17 @@ from whygpu.engine.simd.memory import (
     store_i32x16,
     store_i64,
 )
-from whygpu.engine.simd.octets import bits, dot_bytes, dot_wide, join_bits, sum_lanes_i32, table
+from whygpu.engine.simd.octets import (
+    add_pairs,
+    add_products,
+    bits,
+    dot_bytes,
+    dot_wide,
+    join_bits,
+    sum_lanes_i32,
+    table,
+    zero_i16,
+)
 from whygpu.engine.simd.operators import (
     choose,
     floor,
@@ -66,6 +76,8 @@ from whygpu.engine.simd.vectors import Vector, byte_dot, f16x16, f32x16, i8x64, 
 
 __all__ = [
     "Vector",
+    "add_pairs",
+    "add_products",
     "address_of",
     "any_lane",
     "bits",
@@ -132,5 +144,6 @@ __all__ = [
     "truncate",
     "widen",
     "zero_f32",
+    "zero_i16",
     "zero_i32",
 ]

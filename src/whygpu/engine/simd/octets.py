@@ -6,9 +6,30 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import byte_dot, call, constant, fold, i8x64, i32x16, joined, lanes, repeat
+from whygpu.engine.simd.vectors import (
+    byte_dot,
+    call,
+    constant,
+    fold,
+    i8x64,
+    i16x32,
+    i32x16,
+    joined,
+    lanes,
+    repeat,
+)
 
-__all__ = ["bits", "dot_bytes", "dot_wide", "join_bits", "sum_lanes_i32", "table"]
+__all__ = [
+    "add_pairs",
+    "add_products",
+    "bits",
+    "dot_bytes",
+    "dot_wide",
+    "join_bits",
+    "sum_lanes_i32",
+    "table",
+    "zero_i16",
+]
 
 
 def _each(builder, number):
@@ -175,6 +196,45 @@ def _in_words(builder, total, unsigned, signed):
 
 
 _dot_avx2_wide = _in_halves(_in_words)
+
+
+def _by_halves(builder, name, result, args):
+    """An AVX2 instruction on both halves of 512 bits."""
+    parts = []
+    for half in range(2):
+        part = [
+            lanes(builder, a, range(half * a.type.count // 2, (half + 1) * a.type.count // 2)) for a in args
+        ]
+        kind = ir.VectorType(result.ir.element, result.count // 2)
+        parts.append(call(builder, name, kind, part))
+    return joined(builder, parts)
+
+
+@intrinsic
+def add_products(typing_context, total, unsigned, signed):
+    """Add the products of pairs of bytes to 32 totals of 16 bits, which they must fit; AVX2 only."""
+
+    def code(context, builder, signature, args):
+        return builder.add(args[0], _by_halves(builder, "llvm.x86.avx2.pmadd.ub.sw", i16x32, list(args[1:])))
+
+    return i16x32(i16x32, i8x64, i8x64), code
+
+
+@intrinsic
+def add_pairs(typing_context, total, pairs):
+    """Add to each of 16 totals two neighbours of 32 numbers of 16 bits; AVX2 only."""
+
+    def code(context, builder, signature, args):
+        ones = constant(i16x32, 1)
+        return builder.add(args[0], _by_halves(builder, "llvm.x86.avx2.pmadd.wd", i32x16, [args[1], ones]))
+
+    return i32x16(i32x16, i16x32), code
+
+
+@intrinsic
+def zero_i16(typing_context):
+    """32 zeros."""
+    return i16x32(), lambda context, builder, signature, args: constant(i16x32, 0)
 
 
 @intrinsic

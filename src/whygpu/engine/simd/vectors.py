@@ -21,6 +21,7 @@ __all__ = [
     "f64x16",
     "fold",
     "i8x64",
+    "i16x32",
     "i32x16",
     "joined",
     "lanes",
@@ -52,6 +53,7 @@ class _VectorModel(models.PrimitiveModel):
 
 
 i8x64 = Vector("i", 8, 64)
+i16x32 = Vector("i", 16, 32)
 i32x16 = Vector("i", 32, 16)
 f16x16 = Vector("f", 16, 16)
 f32x16 = Vector("f", 32, 16)

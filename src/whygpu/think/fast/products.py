@@ -3,7 +3,8 @@
 With one token the weights are read once for little work: memory decides. In a tile each vector of codes that
 was unpacked serves four tokens: arithmetic decides. Where the CPU has 32 wide registers, a tile takes two
 groups of rows, so that each activation that was loaded serves both. Sums within a block of 32 columns (16 in
-types whose scales are for 16) are exact integers.
+types whose scales are for 16) are exact integers. CPUs with AVX2 and no VNNI multiply bytes to sums of 16 bits:
+as many of these as the codes allow are added before they are made 32 bits wide.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg, var-annotated"
@@ -14,6 +15,8 @@ from whygpu.engine import simd
 from whygpu.engine.jit import inlined
 from whygpu.think.fast.activations import ROUNDED
 from whygpu.think.fast.formats import BLOCK, FORMATS
+from whygpu.think.fast.walks import one_token, walk
+from whygpu.think.fast.word_sums import fits, products_in_words
 
 __all__ = ["rows"]
 
@@ -21,26 +24,30 @@ F = np.float32
 SCALE, MOMENT, SUM, FIRST, LAST = 8, 9, 10, 11, 12  # places, in 4 bytes, of a block's numbers after its codes
 
 
-def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, wide=False):
+def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, most=255):
     """A block type's product.
 
     ``scales``, ``code``: its readers, of ``codes.py``. ``minimums``: whether weights are d q + m.
     ``offset``: what codes stand for beside themselves (-8: codes 0 to 15 for -8 to 7), minus a power of two,
     taken out exactly with the activations' sums. ``halves``: whether 16 columns share a scale, not 32.
-    ``wide``: codes beyond 127.
+    ``most``: the largest code.
 
     The result is ``multiply(w, groups, k, x, floats, tokens, out, stride)``, all int64. ``w``: address of
     the first of ``groups`` groups of 16 rows, ``k`` columns wide. ``x``: that of rounded activations,
     ``floats`` of the same before rounding; both ``tokens`` rows of ``k``. ``out``: that of the first row's
     float32 result, tokens ``stride`` numbers apart.
     """
-    dot = simd.dot_wide if wide else simd.dot_bytes
-    single = _single(code, dot, offset, halves, minimums)
-    one = _one_token(kind, scales, single)
-    if simd.many_registers():
-        together, tile = 2, _two_groups(kind, scales, _pair(code, dot, offset, halves, minimums))
+    dot = simd.dot_bytes if most < 128 else simd.dot_wide
+    together = 1
+    start, end = _start(offset), _ending(halves, minimums)
+    if fits(most):
+        one, tile = products_in_words(kind, scales, code, most, start, end, halves)
+    elif simd.many_registers():
+        together, tile = 2, _two_groups(kind, scales, _pair(code, dot, start, end, halves))
+        one = one_token(kind, scales, _single(code, dot, start, end, halves))
     else:
-        together, tile = 1, _one_group(kind, scales, single)
+        single = _single(code, dot, start, end, halves)
+        one, tile = one_token(kind, scales, single), _one_group(kind, scales, single)
     row, columns = FORMATS[kind].bytes, FORMATS[kind].columns
 
     @inlined
@@ -64,40 +71,9 @@ def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, wide=Fal
     return multiply
 
 
-def _walk(kind):
-    """What repeats in a row: units, bytes before them, bytes of each, bytes of its head.
-
-    Loops over units end at ``min(left, units)``, which is ``units``, but no constant: unrolled, the loads of
-    eight units mix, and a core reads memory at two thirds of the rate (Q6_K: 21 GB/s instead of 31).
-    """
-    form = FORMATS[kind]
-    units, before = form.columns // BLOCK, 16 * form.top
-    unit = (form.bytes - before) // units
-    return units, before, unit, 16 * form.head
-
-
-def _one_token(kind, scales, add):
-    """A group of rows times one token."""
-    (units, before, unit, head), (first, second) = _walk(kind), scales
-
-    @inlined
-    def one(w, blocks, x):
-        total = simd.zero_f32()
-        for left in range(blocks, 0, -units):
-            d, low = first(w)
-            w += before
-            for _ in range(min(left, units)):
-                total = add(total, w + head, second(d, low, w), x)
-                w += unit
-                x += ROUNDED
-        return total
-
-    return one
-
-
 def _one_group(kind, scales, add):
     """A group of rows times four tokens; the compiler unpacks each code once."""
-    (units, before, unit, head), (first, second) = _walk(kind), scales
+    (units, before, unit, head), (first, second) = walk(kind), scales
 
     @inlined
     def tile(w, _, blocks, x, apart, out, __, stride):
@@ -123,7 +99,7 @@ def _one_group(kind, scales, add):
 
 def _two_groups(kind, scales, add):
     """Two groups of rows times four tokens."""
-    (units, before, unit, head), (first, second) = _walk(kind), scales
+    (units, before, unit, head), (first, second) = walk(kind), scales
 
     @inlined
     def tile(w, v, blocks, x, apart, out, other, stride):
@@ -186,9 +162,8 @@ def _ending(halves, minimums):
     return split if halves else whole
 
 
-def _single(code, dot, offset, halves, minimums):
+def _single(code, dot, start, end, halves):
     """A unit's product with one token's block, added to ``total``."""
-    start, end = _start(offset), _ending(halves, minimums)
 
     @inlined
     def quad(total, w, x, half, c):
@@ -215,9 +190,8 @@ def _single(code, dot, offset, halves, minimums):
     return split if halves else whole
 
 
-def _pair(code, dot, offset, halves, minimums):
+def _pair(code, dot, start, end, halves):
     """The units of two groups times the blocks of four tokens, added to eight totals (token, group)."""
-    start, end = _start(offset), _ending(halves, minimums)
 
     @inlined
     def starts(x, place):
