@@ -28,6 +28,7 @@ from whygpu.engine.simd.halves import half_bits, half_to_float
 from whygpu.engine.simd.integers import any_lane, byte_of, halved, low_half, store_wide, zero_i32
 from whygpu.engine.simd.memory import (
     address_of,
+    fetch_ahead,
     gather_i32,
     load_bf16x16,
     load_f16x16,
@@ -90,6 +91,7 @@ __all__ = [
     "exponent",
     "f16x16",
     "f32x16",
+    "fetch_ahead",
     "floor",
     "fma",
     "fma_scalar",

@@ -4,12 +4,25 @@
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-from whygpu.engine.simd.vectors import address, call, constant, f16x16, f32x16, f64x16, i8x64, i32x16, repeat
+from whygpu.engine.simd.vectors import (
+    address,
+    call,
+    constant,
+    f16x16,
+    f32x16,
+    f64x16,
+    i8x64,
+    i32x16,
+    many_registers,
+    repeat,
+)
 
 __all__ = [
     "address_of",
+    "fetch_ahead",
     "gather_i32",
     "load_bf16x16",
     "load_f16x16",
@@ -192,3 +205,27 @@ def store_i8x16(typing_context, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, i32x16), code
+
+
+AHEAD = 3072
+"""Bytes."""
+
+
+@intrinsic
+def fetch_ahead(typing_context, place):
+    """Begin to bring the cache line that a loop will read in a while, which now is at an address.
+
+    Nothing where registers have 512 bits: those cores keep ahead by themselves. A Zen 1 reads a quarter
+    faster with it.
+    """
+
+    def code(context, builder, signature, args):
+        if not many_registers():
+            pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            where = builder.inttoptr(builder.add(args[0], ir.Constant(ir.IntType(64), AHEAD)), pointer)
+            builder.call(function, [where, *(ir.Constant(word, n) for n in (0, 3, 1))])  # read, keep, data
+        return context.get_dummy_value()
+
+    return types.void(types.int64), code

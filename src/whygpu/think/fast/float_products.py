@@ -4,6 +4,7 @@
 
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
+from whygpu.think.fast.formats import LINE
 
 __all__ = ["float_rows"]
 
@@ -19,6 +20,8 @@ def float_rows(load, size):
         # four sums, so that one multiply-add need not wait for the one before
         t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
         for i in range(0, k, 4):
+            for line in range(0, 64 * size, LINE):
+                simd.fetch_ahead(w + 16 * size * i + line)
             t0 = simd.fma_scalar(load(w, 16 * i), simd.load_f32(x, i), t0)
             t1 = simd.fma_scalar(load(w, 16 * i + 16), simd.load_f32(x, i + 1), t1)
             t2 = simd.fma_scalar(load(w, 16 * i + 32), simd.load_f32(x, i + 2), t2)

@@ -15,12 +15,14 @@ once, before the eight units of a super-block. Nothing is rounded again, and mem
 
 from dataclasses import dataclass
 
-__all__ = ["BLOCK", "FORMATS", "LANES", "Format"]
+__all__ = ["BLOCK", "FORMATS", "LANES", "LINE", "Format"]
 
 LANES = 16
 """Rows side by side."""
 BLOCK = 32
 """Columns of a unit."""
+LINE = 64
+"""Bytes that memory moves at once."""
 
 
 @dataclass(frozen=True, slots=True)

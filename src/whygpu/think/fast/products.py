@@ -3,8 +3,8 @@
 With one token the weights are read once for little work: memory decides. In a tile each vector of codes that
 was unpacked serves four tokens: arithmetic decides. Where the CPU has 32 wide registers, a tile takes two
 groups of rows, so that each activation that was loaded serves both. Sums within a block of 32 columns (16 in
-types whose scales are for 16) are exact integers. CPUs with AVX2 and no VNNI multiply bytes to sums of 16 bits:
-as many of these as the codes allow are added before they are made 32 bits wide.
+types whose scales are for 16) are exact integers. CPUs with AVX2 and no VNNI have products of their own, see
+``word_sums``.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, call-arg, var-annotated"

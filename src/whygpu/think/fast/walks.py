@@ -5,7 +5,7 @@
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
 from whygpu.think.fast.activations import ROUNDED
-from whygpu.think.fast.formats import BLOCK, FORMATS
+from whygpu.think.fast.formats import BLOCK, FORMATS, LINE
 
 __all__ = ["one_token", "walk"]
 
@@ -33,6 +33,8 @@ def one_token(kind, scales, add):
             d, low = first(w)
             w += before
             for _ in range(min(left, units)):
+                for line in range(0, unit, LINE):
+                    simd.fetch_ahead(w + line)
                 total = add(total, w + head, second(d, low, w), x)
                 w += unit
                 x += ROUNDED
