@@ -17,6 +17,12 @@ from whygpu.think.fast.activations import ROUNDED, quantise
 from whygpu.think.fast.kernels import addresses
 from whygpu.think.fast.pack import pack, packed_bytes
 
+CODES = {
+    "Q4_0": (2, 18), "Q4_1": (4, 20), "Q5_0": (2, 22), "Q5_1": (4, 24), "Q2_K": (16, 80), "Q3_K": (0, 96),
+    "Q4_K": (16, 144), "Q5_K": (16, 176), "Q6_K": (0, 192), "MXFP4": (1, 17),
+}  # fmt: skip
+"""Where the bits of codes lie in a block of the file."""
+
 
 @jit.kernel
 def multiply(function, w, groups, k, x, tokens, rounded, out):  # type: ignore[no-untyped-def]
@@ -26,20 +32,26 @@ def multiply(function, w, groups, k, x, tokens, rounded, out):  # type: ignore[n
     call(function, w, groups, k, rounded, x, tokens, out, 16 * groups)
 
 
-def worst(kind: str, n: int = 40, k: int = 512) -> float:
+def worst(kind: str, n: int = 40, k: int = 512, loud: bool = False) -> float:
     """The largest error of a result, in units of the sum of its terms' magnitudes.
+
+    ``loud``: all codes and all activations are the largest that there are, so sums are as well.
 
     The activations are those that the kernel rounded (which is checked too), so only the sums may differ.
     """
     random = np.random.default_rng(k)
     raw = random_rows(kind, n, k, random, 1.0)
     weights, size = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[kind]]
+    if loud:
+        raw.reshape(-1, size)[:, slice(*CODES[kind])] = 0x77 if kind == "MXFP4" else 0xFF
     exact = to_float32(raw.reshape(-1), kind, weights, size).reshape(n, k).astype(np.float64)
     packed = np.zeros(packed_bytes(kind, n, k), np.uint8)
     pack(raw, kind, k, packed)
     found = 0.0
     for tokens in (1, 4, 6, 9, 15):
         x = random.standard_normal((tokens, k)).astype(np.float32)
+        if loud:
+            x = np.repeat(np.sign(x[:, :1]), k, axis=1)
         rounded = np.zeros((tokens, k // 32, ROUNDED), np.uint8)
         out = np.zeros((tokens, -(-n // 16) * 16), np.float32)
         function = addresses([kind])[kind]
@@ -71,4 +83,6 @@ def _rounded(x: Any, rounded: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{simd.byte_dot()} {max(worst(kind) for kind in sys.argv[1:])}\n")
+    found = max(worst(kind) for kind in sys.argv[1:])
+    found = max(found, *(worst(kind, loud=True) for kind in sys.argv[1:] if kind in CODES))
+    sys.stdout.write(f"{simd.byte_dot()} {found}\n")

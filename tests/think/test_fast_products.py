@@ -24,6 +24,11 @@ def test_products_equal_those_of_the_dequantised_weights(kind: str) -> None:
     assert fast_products.worst(kind) < SUM
 
 
+@pytest.mark.parametrize("kind", list(fast_products.CODES))
+def test_the_largest_codes_and_activations_overflow_nowhere(kind: str) -> None:
+    assert fast_products.worst(kind, loud=True) < SUM
+
+
 def test_every_type_that_can_be_read_is_fast() -> None:
     assert set(FORMATS) == set(FUNCTIONS) == set(DEQUANTISERS)
 
@@ -37,7 +42,7 @@ def test_other_instruction_sets_give_the_same_products(cpu: str, features: str, 
     if os.uname().machine != "x86_64":
         pytest.skip("these are x86-64 CPUs")
     environment = {**os.environ, "NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features}
-    program = [sys.executable, Path(fast_products.__file__), "Q8_0", "Q4_K", "Q6_K", "IQ4_NL", "F16"]
+    program = [sys.executable, Path(fast_products.__file__), "Q8_0", "Q4_K", "Q5_1", "Q6_K", "IQ4_NL", "F16"]
     out = subprocess.run(program, capture_output=True, text=True, check=True, env=environment)
     used, error = out.stdout.split()
     assert used == dot
