@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -34,6 +35,7 @@ def one_clear_line() -> Iterator[None]:
         _stop(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
+        sys.unraisablehook = _nothing_more  # objects half made when it came (LLVM's) complain when they go
         print("\nwhygpu: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(INTERRUPTED)
     except MemoryError as error:
@@ -50,6 +52,10 @@ def one_clear_line() -> Iterator[None]:
         if error.errno == errno.ENOMEM or error.errno is None:
             _stop(f"the system refused ({error}); is there too little memory? try --quick or a smaller model")
         _stop(f"{error.filename or 'system'}: {error.strerror or error}")
+
+
+def _nothing_more(complaint: Any) -> None:
+    """What a destructor says after Ctrl-C is nothing that a user can use."""
 
 
 def _forget_output() -> None:
