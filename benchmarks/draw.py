@@ -168,12 +168,8 @@ def ours(scene: draw.Scene, size: tuple[int, int] = SIZE, **options: Any) -> Cal
     return run
 
 
-def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, bandwidth: float) -> Row:
-    """Both sides in turn; who begins changes, so that a drift of the machine hits both."""
-    scene = geometry.scene()
-    sides = [ours(scene, camera=CAMERA)]
-    if peer:
-        sides += [peer.frame(geometry, srgb) for srgb in (False, True)]
+def interleaved(sides: list[Callable[[], float]], rounds: int) -> list[list[float]]:
+    """Seconds of all sides in turn; who begins changes, so that a drift of the machine hits all."""
     for run in sides:
         run()
     times: list[list[float]] = [[] for _ in sides]
@@ -181,9 +177,17 @@ def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, b
         order = range(len(sides)) if turn % 2 else reversed(range(len(sides)))
         for side in order:
             times[side].append(sides[side]())
+    return times
+
+
+def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, bandwidth: float) -> Row:
+    """Both sides in turn, then we and the peer that encodes its picture."""
+    run = ours(geometry.scene(), camera=CAMERA)
+    times = interleaved([run, *([peer.frame(geometry, srgb=False)] if peer else [])], rounds)
+    encoding = interleaved([run, peer.frame(geometry, srgb=True)], rounds) if peer else []
     mine = median(times[0])
     moved = 52 * len(geometry.positions) + 12 * len(geometry.triangles) + 12 * SIZE[0] * SIZE[1]
-    theirs, same = (median(times[1]), median(times[2])) if peer else (None, None)
+    theirs, same = (median(times[1]), median(encoding[1])) if peer else (None, None)
     return Row(
         case,
         len(geometry.triangles),
@@ -193,7 +197,7 @@ def compare(case: str, geometry: Geometry, peer: Llvmpipe | None, rounds: int, b
         1e3 * min(times[1]) if peer else None,
         theirs / mine if theirs else None,
         1e3 * same if same else None,
-        same / mine if same else None,
+        same / median(encoding[0]) if same else None,
         len(geometry.positions) / mine,
         len(geometry.triangles) / mine,
         moved / mine / bandwidth,
