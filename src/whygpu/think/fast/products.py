@@ -37,8 +37,9 @@ def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, most=255
     ``floats`` of the same before rounding; both ``tokens`` rows of ``k``. ``out``: that of the first row's
     float32 result, tokens ``stride`` numbers apart.
     """
-    dot = simd.dot_bytes if most < 128 else simd.dot_wide
-    together = 1
+    dot, together = simd.dot_bytes, 1
+    if most > 127 and simd.byte_dot() == "avx2":
+        dot, offset = simd.dot_centred, offset + 128
     start, end = _start(offset), _ending(halves, minimums)
     if fits(most):
         one, tile = products_in_words(kind, scales, code, most, start, end, halves)
