@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from transformers.generation.logits_process import (
     MinPLogitsWarper,
@@ -100,6 +100,10 @@ HOW = st.fixed_dictionaries(
 
 
 @settings(max_examples=300, deadline=None)
+@example(
+    {"temperature": 3.0, "top_k": 0, "top_p": 0.5, "min_p": 0.0, "repeat_penalty": 1.0},
+    [0.0, 2.0, 2.139049359392727e-16], [], 0,
+)  # fmt: skip
 @given(
     HOW,
     st.lists(st.floats(-9, 9, width=32), min_size=2, max_size=50),
@@ -115,8 +119,8 @@ def test_the_order_of_the_filters(
     lowered = penalised(array.astype(np.float64), history, how["repeat_penalty"]) if history else array
     ids, chances = sampler.distribution(lowered)
     if set(ids.tolist()) != set(expected):  # only where a sum of chances meets a limit to the last digit
-        odd = set(ids.tolist()) ^ set(expected)
-        assert len(odd) == 1
+        odd = sorted(set(ids.tolist()) ^ set(expected))
+        assert len(odd) == 1 or np.ptp(np.asarray(lowered)[odd]) < 1e-12  # or where two are as likely
         return
     np.testing.assert_allclose(chances, [expected[token] for token in ids.tolist()], rtol=1e-9)
     u = np.random.Generator(np.random.PCG64(seed)).random()
