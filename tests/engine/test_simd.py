@@ -50,7 +50,8 @@ def test_roots_are_as_near_as_they_say() -> None:
     _roots(x, out.ravel())
     exact = np.sqrt(x.astype(float))
     assert np.abs(out[0] * exact - 1).max() < 2**-22
-    assert np.abs(out[1] / exact - 1).max() < 2**-11
+    bits = 11 if simd.byte_dot() in ("avx2", "avx-vnni") else 13
+    assert np.abs(out[1] / exact - 1).max() < 2.0**-bits
 
 
 @numba.njit

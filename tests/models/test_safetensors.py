@@ -120,15 +120,12 @@ def test_the_largest_header_takes_less_than_a_second(tmp_path: Path) -> None:
         f"model.layers.{i}.weight": entry(shape=[], data_offsets=[4 * i, 4 * i + 4]) for i in range(size)
     }
     path.write_bytes(content(header, 4 * size))
-    text, spent, parsing = json.dumps(header), [], []
+    spent = []
     for _ in range(2):  # the better of two, since another process may hold the caches
-        started = time.process_time()
-        assert len(json.loads(text)) == size
-        parsing.append(time.process_time() - started)
         started = time.process_time()
         assert len(read_safetensors(path).tensors) == size
         spent.append(time.process_time() - started)
-    assert min(spent) < max(1.0, 5 * min(parsing))  # the second is for a slow or busy CPU
+    assert min(spent) < 1.0
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -36,6 +36,9 @@ def one_clear_line() -> Iterator[None]:
     except (click.Abort, KeyboardInterrupt):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
         sys.unraisablehook = _nothing_more  # objects half made when it came (LLVM's) complain when they go
+        # Where it came while Python executed text (a dataclass was made), CPython would end by the signal
+        # itself, however it was met; executing text once more makes it forget that.
+        exec("")
         print("\nwhygpu: stopped", file=sys.stderr)  # noqa: T201
         sys.exit(INTERRUPTED)
     except MemoryError as error:

@@ -8,9 +8,9 @@ The vectors are plain LLVM, so every CPU gets them in the width that it has.
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
+from whygpu.engine.simd.memory import bring
 from whygpu.engine.simd.vectors import opaque
 
 __all__ = [
@@ -73,7 +73,9 @@ def _keep_nearer(context, builder, kind, keys, at, new):
     place = builder.bitcast(builder.gep(array.data, [at]), _I64.as_pointer())
     old = builder.load(place)
     old.align = 8
-    old = opaque(builder, old)  # or LLVM would store under a mask, which takes Zen 2 ten times as long
+    old = opaque(
+        builder, old
+    )  # or LLVM would store under a mask, slow on AMD (README's layers, Zen 1: 25.1, not 23.2 ms)
     builder.store(builder.select(builder.icmp_signed("<", new, old), new, old), place).align = 8
 
 
@@ -189,12 +191,7 @@ def prefetch(typing_context, array, at):
 
     def code(context, builder, signature, args):
         view = context.make_array(signature.args[0])(context, builder, args[0])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        place = builder.bitcast(builder.gep(view.data, [args[1]]), byte)
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
-        )
-        builder.call(function, [place, *(ir.Constant(word, n) for n in (0, 3, 1))])  # to read, to keep, data
+        bring(builder, builder.ptrtoint(builder.gep(view.data, [args[1]]), ir.IntType(64)))
         return context.get_dummy_value()
 
     return types.void(array, types.intp), code

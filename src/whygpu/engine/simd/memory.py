@@ -4,7 +4,6 @@
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from whygpu.engine.simd.vectors import (
@@ -22,6 +21,7 @@ from whygpu.engine.simd.vectors import (
 
 __all__ = [
     "address_of",
+    "bring",
     "fetch_ahead",
     "gather_i32",
     "load_bf16x16",
@@ -207,6 +207,13 @@ def store_i8x16(typing_context, array, index, value):
     return types.void(array, types.intp, i32x16), code
 
 
+def bring(builder, place):
+    """Begin to bring the cache line at an address (int64), without waiting for it: to read, to keep, data."""
+    pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    how = [ir.Constant(word, number) for number in (0, 3, 1)]
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), [builder.inttoptr(place, pointer), *how])
+
+
 AHEAD = 3072
 """Bytes."""
 
@@ -221,11 +228,7 @@ def fetch_ahead(typing_context, place):
 
     def code(context, builder, signature, args):
         if not many_registers():
-            pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            where = builder.inttoptr(builder.add(args[0], ir.Constant(ir.IntType(64), AHEAD)), pointer)
-            builder.call(function, [where, *(ir.Constant(word, n) for n in (0, 3, 1))])  # read, keep, data
+            bring(builder, builder.add(args[0], ir.Constant(ir.IntType(64), AHEAD)))
         return context.get_dummy_value()
 
     return types.void(types.int64), code

@@ -14,7 +14,7 @@ from whygpu.engine.simd.vectors import (
     i8x64,
     i16x32,
     i32x16,
-    joined,
+    in_halves,
     lanes,
     repeat,
 )
@@ -89,12 +89,12 @@ def _look_up_avx512(builder, values, index):
 
 
 def _look_up_avx2(builder, values, index):
-    parts = []
-    for half in range(2):
-        part = lanes(builder, index, range(half * 32, half * 32 + 32))
-        constants = ir.Constant(part.type, list(values) * 2)
-        parts.append(call(builder, "llvm.x86.avx2.pshuf.b", part.type, [constants, part]))
-    return joined(builder, parts)
+    def half(builder, part):
+        return call(
+            builder, "llvm.x86.avx2.pshuf.b", part.type, [ir.Constant(part.type, list(values) * 2), part]
+        )
+
+    return in_halves(half)(builder, index)
 
 
 def _look_up_generic(builder, values, index):
@@ -130,29 +130,12 @@ def _dot_avx512(builder, total, unsigned, signed):
     return call(builder, "llvm.x86.avx512.vpdpbusd.512", total.type, [total, unsigned, signed])
 
 
-def _in_halves(work):
-    """Do with two 256-bit halves what the CPU cannot do with 512 bits."""
-
-    def both(builder, total, unsigned, signed):
-        parts = []
-        for half in range(2):
-            sums, four = range(half * 8, half * 8 + 8), range(half * 32, half * 32 + 32)
-            part = lanes(builder, total, sums)
-            parts.append(work(builder, part, lanes(builder, unsigned, four), lanes(builder, signed, four)))
-        return joined(builder, parts)
-
-    return both
-
-
 def _dot_avx_vnni(builder, total, unsigned, signed):
     return call(builder, "llvm.x86.avx512.vpdpbusd.256", total.type, [total, unsigned, signed])
 
 
 def _dot_avx2(builder, total, unsigned, signed):
-    i16x16 = ir.VectorType(ir.IntType(16), 16)
-    pairs = call(builder, "llvm.x86.avx2.pmadd.ub.sw", i16x16, [unsigned, signed])
-    fours = call(builder, "llvm.x86.avx2.pmadd.wd", total.type, [pairs, ir.Constant(i16x16, [1] * 16)])
-    return builder.add(total, fours)
+    return builder.add(total, _neighbours(builder, _pair_products(builder, unsigned, signed)))
 
 
 def _dot_generic(builder, total, unsigned, signed):
@@ -168,8 +151,8 @@ def _dot_generic(builder, total, unsigned, signed):
 
 _DOTS = {
     "avx512-vnni": _dot_avx512,
-    "avx-vnni": _in_halves(_dot_avx_vnni),
-    "avx2": _in_halves(_dot_avx2),
+    "avx-vnni": in_halves(_dot_avx_vnni),
+    "avx2": in_halves(_dot_avx2),
     "generic": _dot_generic,
 }
 
@@ -195,19 +178,16 @@ def _centred(builder, total, unsigned, signed):
     return _dot_avx2(builder, total, size, turned)
 
 
-_dot_avx2_centred = _in_halves(_centred)
+_dot_avx2_centred = in_halves(_centred)
 
 
-def _by_halves(builder, name, result, args):
-    """An AVX2 instruction on both halves of 512 bits."""
-    parts = []
-    for half in range(2):
-        part = [
-            lanes(builder, a, range(half * a.type.count // 2, (half + 1) * a.type.count // 2)) for a in args
-        ]
-        kind = ir.VectorType(result.ir.element, result.count // 2)
-        parts.append(call(builder, name, kind, part))
-    return joined(builder, parts)
+def _pair_products(builder, unsigned, signed):
+    return call(builder, "llvm.x86.avx2.pmadd.ub.sw", ir.VectorType(ir.IntType(16), 16), [unsigned, signed])
+
+
+def _neighbours(builder, pairs):
+    ones = ir.Constant(pairs.type, [1] * 16)
+    return call(builder, "llvm.x86.avx2.pmadd.wd", ir.VectorType(ir.IntType(32), 8), [pairs, ones])
 
 
 @intrinsic
@@ -215,7 +195,7 @@ def add_products(typing_context, total, unsigned, signed):
     """Add the products of pairs of bytes to 32 totals of 16 bits, which they must fit; AVX2 only."""
 
     def code(context, builder, signature, args):
-        return builder.add(args[0], _by_halves(builder, "llvm.x86.avx2.pmadd.ub.sw", i16x32, list(args[1:])))
+        return builder.add(args[0], in_halves(_pair_products)(builder, *args[1:]))
 
     return i16x32(i16x32, i8x64, i8x64), code
 
@@ -225,8 +205,7 @@ def add_pairs(typing_context, total, pairs):
     """Add to each of 16 totals two neighbours of 32 numbers of 16 bits; AVX2 only."""
 
     def code(context, builder, signature, args):
-        ones = constant(i16x32, 1)
-        return builder.add(args[0], _by_halves(builder, "llvm.x86.avx2.pmadd.wd", i32x16, [args[1], ones]))
+        return builder.add(args[0], in_halves(_neighbours)(builder, args[1]))
 
     return i32x16(i32x16, i16x32), code
 

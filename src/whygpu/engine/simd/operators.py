@@ -22,8 +22,7 @@ from whygpu.engine.simd.vectors import (
     f32x16,
     f64x16,
     i32x16,
-    joined,
-    lanes,
+    in_halves,
     many_registers,
     repeat,
 )
@@ -173,8 +172,11 @@ def _guess(builder, x):
     if many_registers():
         every = ir.Constant(ir.IntType(16), 0xFFFF)
         return call(builder, "llvm.x86.avx512.rsqrt14.ps.512", x.type, [x, constant(f32x16, 0.0), every])
-    halves = [lanes(builder, x, chosen) for chosen in (range(8), range(8, 16))]
-    return joined(builder, [call(builder, "llvm.x86.avx.rsqrt.ps.256", h.type, [h]) for h in halves])
+
+    def half(builder, part):
+        return call(builder, "llvm.x86.avx.rsqrt.ps.256", part.type, [part])
+
+    return in_halves(half)(builder, x)
 
 
 @intrinsic

@@ -23,6 +23,7 @@ __all__ = [
     "i8x64",
     "i16x32",
     "i32x16",
+    "in_halves",
     "joined",
     "lanes",
     "many_registers",
@@ -124,6 +125,19 @@ def call(builder, name, result, args):
     """Call an LLVM intrinsic by name."""
     kind = ir.FunctionType(result, [arg.type for arg in args])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+
+def in_halves(work):
+    """Do with both halves of vectors what the CPU cannot do with 512 bits: ``work(builder, *vectors)``."""
+
+    def both(builder, *vectors):
+        parts = []
+        for half in range(2):
+            chosen = [range(half * v.type.count // 2, (half + 1) * v.type.count // 2) for v in vectors]
+            parts.append(work(builder, *(lanes(builder, v, c) for v, c in zip(vectors, chosen, strict=True))))
+        return joined(builder, parts)
+
+    return both
 
 
 def opaque(builder, value):

@@ -7,10 +7,24 @@ import numpy as np
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
 
-__all__ = ["ROUNDED", "bend16", "exp16", "normalise", "quantise", "tanh16"]
+__all__ = [
+    "FIRST",
+    "LAST",
+    "MOMENT",
+    "ROUNDED",
+    "SCALE",
+    "SUM",
+    "bend16",
+    "exp16",
+    "normalise",
+    "quantise",
+    "tanh16",
+]
 
 ROUNDED = 52
 """Bytes of a rounded block of 32 activations."""
+SCALE, MOMENT, SUM, FIRST, LAST = 8, 9, 10, 11, 12
+"""Places, in 4 bytes, of a rounded block's numbers after its codes; see ``quantise``."""
 F = np.float32
 _LOG2_E = F(1.4426950408889634)
 _LN2_HIGH, _LN2_LOW = F(0.693359375), F(-2.12194440e-4)  # their sum is ln 2; the first has few bits
@@ -113,9 +127,9 @@ def quantise(x, start, width, out):
         simd.store_i8x16(out, 16, second)
         unit, half, rest = top / F(127), simd.sum_lanes_i32(first), simd.sum_lanes_i32(second)
         whole = np.int32(half + rest)
-        simd.store_f32(out, 8, unit)
-        simd.store_f32(out, 9, unit * F(whole))
-        simd.store_i32(out, 10, np.int32(-whole))
-        simd.store_i32(out, 11, np.int32(-half))
-        simd.store_i32(out, 12, np.int32(-rest))
+        simd.store_f32(out, SCALE, unit)
+        simd.store_f32(out, MOMENT, unit * F(whole))
+        simd.store_i32(out, SUM, np.int32(-whole))
+        simd.store_i32(out, FIRST, np.int32(-half))
+        simd.store_i32(out, LAST, np.int32(-rest))
         out += ROUNDED

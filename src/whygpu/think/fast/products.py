@@ -13,15 +13,14 @@ import numpy as np
 
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
-from whygpu.think.fast.activations import ROUNDED
+from whygpu.think.fast.activations import FIRST, LAST, MOMENT, ROUNDED, SCALE, SUM
 from whygpu.think.fast.formats import BLOCK, FORMATS
-from whygpu.think.fast.walks import one_token, walk
+from whygpu.think.fast.walks import four_tokens, one_token, walk
 from whygpu.think.fast.word_sums import fits, products_in_words
 
 __all__ = ["rows"]
 
 F = np.float32
-SCALE, MOMENT, SUM, FIRST, LAST = 8, 9, 10, 11, 12  # places, in 4 bytes, of a block's numbers after its codes
 
 
 def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, most=255):
@@ -48,7 +47,7 @@ def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, most=255
         one = one_token(kind, scales, _single(code, dot, start, end, halves))
     else:
         single = _single(code, dot, start, end, halves)
-        one, tile = one_token(kind, scales, single), _one_group(kind, scales, single)
+        one, tile = one_token(kind, scales, single), four_tokens(kind, scales, _each(single))
     row, columns = FORMATS[kind].bytes, FORMATS[kind].columns
 
     @inlined
@@ -72,30 +71,14 @@ def rows(kind, scales, code, *, minimums=False, offset=0, halves=False, most=255
     return multiply
 
 
-def _one_group(kind, scales, add):
-    """A group of rows times four tokens; the compiler unpacks each code once."""
-    (units, before, unit, head), (first, second) = walk(kind), scales
+def _each(add):
+    """``add`` for each of four tokens; the compiler unpacks each code once."""
 
     @inlined
-    def tile(w, _, blocks, x, apart, out, __, stride):
-        t0, t1, t2, t3 = simd.zero_f32(), simd.zero_f32(), simd.zero_f32(), simd.zero_f32()
-        for left in range(blocks, 0, -units):
-            d, low = first(w)
-            w += before
-            for _ in range(min(left, units)):
-                s = second(d, low, w)
-                t0 = add(t0, w + head, s, x)
-                t1 = add(t1, w + head, s, x + apart)
-                t2 = add(t2, w + head, s, x + 2 * apart)
-                t3 = add(t3, w + head, s, x + 3 * apart)
-                w += unit
-                x += ROUNDED
-        simd.store_f32x16(out, 0, t0)
-        simd.store_f32x16(out, stride, t1)
-        simd.store_f32x16(out, 2 * stride, t2)
-        simd.store_f32x16(out, 3 * stride, t3)
+    def four(t, w, s, x):
+        return (add(t[0], w, s, x[0]), add(t[1], w, s, x[1]), add(t[2], w, s, x[2]), add(t[3], w, s, x[3]))
 
-    return tile
+    return four
 
 
 def _two_groups(kind, scales, add):

@@ -7,7 +7,7 @@ from whygpu.engine.jit import inlined
 from whygpu.think.fast.activations import ROUNDED
 from whygpu.think.fast.formats import BLOCK, FORMATS, LINE
 
-__all__ = ["one_token", "walk"]
+__all__ = ["four_tokens", "one_token", "walk"]
 
 
 def walk(kind):
@@ -41,3 +41,26 @@ def one_token(kind, scales, add):
         return total
 
     return one
+
+
+def four_tokens(kind, scales, add):
+    """A group of rows times four tokens; ``add`` takes four totals and four blocks."""
+    (units, before, unit, head), (first, second) = walk(kind), scales
+
+    @inlined
+    def tile(w, _, blocks, x, apart, out, __, stride):
+        z = simd.zero_f32()
+        t = (z, z, z, z)
+        for left in range(blocks, 0, -units):
+            d, low = first(w)
+            w += before
+            for _ in range(min(left, units)):
+                t = add(t, w + head, second(d, low, w), (x, x + apart, x + 2 * apart, x + 3 * apart))
+                w += unit
+                x += ROUNDED
+        simd.store_f32x16(out, 0, t[0])
+        simd.store_f32x16(out, stride, t[1])
+        simd.store_f32x16(out, 2 * stride, t[2])
+        simd.store_f32x16(out, 3 * stride, t[3])
+
+    return tile

@@ -8,13 +8,12 @@ codes of 4 bits eight sums fit 16 bits, so that one in eight of those second one
 
 from whygpu.engine import simd
 from whygpu.engine.jit import inlined
-from whygpu.think.fast.activations import ROUNDED
-from whygpu.think.fast.walks import one_token, walk
+from whygpu.think.fast.activations import FIRST, LAST, SUM
+from whygpu.think.fast.walks import four_tokens, one_token
 
 __all__ = ["fits", "products_in_words"]
 
 MOST_ACTIVATION = 127
-SUM, FIRST, LAST = 10, 11, 12  # places, in 4 bytes, of a block's numbers after its codes
 
 
 def fits(most):
@@ -32,7 +31,7 @@ def products_in_words(kind, scales, code, most, start, end, halves):
     room = _room(most)
     assert room >= (2 if halves else 4)
     add = (_split if halves else _whole)(code, room, start, end)
-    return one_token(kind, scales, add), _four_tokens(kind, scales, _four(code, room, start, end, halves))
+    return one_token(kind, scales, add), four_tokens(kind, scales, _four(code, room, start, end, halves))
 
 
 def _whole(code, room, start, end):
@@ -128,26 +127,3 @@ def _four(code, room, start, end, halves):
         return (*low, end(t[2], f2, q[2], s, x[2]), end(t[3], f3, q[3], s, x[3]))
 
     return split if halves else whole
-
-
-def _four_tokens(kind, scales, add):
-    """A group of rows times four tokens."""
-    (units, before, unit, head), (first, second) = walk(kind), scales
-
-    @inlined
-    def tile(w, _, blocks, x, apart, out, __, stride):
-        z = simd.zero_f32()
-        t = (z, z, z, z)
-        for left in range(blocks, 0, -units):
-            d, low = first(w)
-            w += before
-            for _ in range(min(left, units)):
-                t = add(t, w + head, second(d, low, w), (x, x + apart, x + 2 * apart, x + 3 * apart))
-                w += unit
-                x += ROUNDED
-        simd.store_f32x16(out, 0, t[0])
-        simd.store_f32x16(out, stride, t[1])
-        simd.store_f32x16(out, 2 * stride, t[2])
-        simd.store_f32x16(out, 3 * stride, t[3])
-
-    return tile
